@@ -1,5 +1,4 @@
-//! Errors of Cavi as exceptions of Python. Their text is the message that the command line prints, with the options of the methods of a fit
-//! as Python writes them.
+//! Errors of Cavi as exceptions of Python. Their text is the message that the command line prints, with arguments in the place of options.
 
 use cavi::{Error, Kind};
 use pyo3::create_exception;
@@ -24,7 +23,10 @@ create_exception!(cavi, BrokenPromise, PyRuntimeError, "A bug of Cavi's, not of 
 
 /// The exception of an error.
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
-    let text = in_python(error.text(false).trim_end());
+    let text = match in_python(py, error.text(false).trim_end()) {
+        Ok(text) => text,
+        Err(other) => return other,
+    };
     let raised = match (error.kind(), error) {
         (Kind::Stopped, _) => PyKeyboardInterrupt::new_err(text),
         (Kind::Broken, _) => BrokenPromise::new_err(text),
@@ -38,45 +40,12 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
-/// Options that are arguments of methods.
-const ARGUMENTS: [&str; 11] =
-    ["bootstrap", "by", "draws", "fits", "form", "k-hat", "level", "linear-response", "rows", "sweeps", "tol"];
-
-/// A text with the options in it as arguments: `` `--draws 0` `` is `` `draws=0` ``, and one without a value its name.
-pub fn in_python(text: &str) -> String {
-    let mut parts: Vec<String> = text.split('`').map(str::to_owned).collect();
-    for quoted in parts.iter_mut().skip(1).step_by(2) {
-        let Some(option) = quoted.strip_prefix("--") else { continue };
-        let (name, value) = option.split_once(' ').unwrap_or((option, ""));
-        if !ARGUMENTS.contains(&name) {
-            continue;
-        }
-        let argument = name.replace('-', "_");
-        *quoted = match (name, value) {
-            ("linear-response", _) => format!("{argument}=True"),
-            (_, "") => argument,
-            _ => format!("{argument}={value}"),
-        };
-    }
-    parts.join("`")
+/// A message in the words of Python: `draws=0` for `--draws 0`.
+fn in_python(py: Python<'_>, text: &str) -> PyResult<String> {
+    py.import("cavi._words")?.call_method1("in_python", (text,))?.extract()
 }
 
 /// A result of Cavi's as one of Python's.
 pub fn raised<T, E: Into<Error>>(py: Python<'_>, result: Result<T, E>) -> PyResult<T> {
     result.map_err(|error| exception(py, &error.into()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::in_python;
-
-    #[test]
-    fn options_are_arguments() {
-        assert_eq!(in_python("`--draws 0`: found no draw"), "`draws=0`: found no draw");
-        assert_eq!(
-            in_python("`--bootstrap N` without `--rows`, or `--linear-response`"),
-            "`bootstrap=N` without `rows`, or `linear_response=True`"
-        );
-        assert_eq!(in_python("`--data x=FILE` and `x`"), "`--data x=FILE` and `x`");
-    }
 }

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use cavi::bind::{ArrayInput, DataError, LabelSource, LabelsInput, SetInput, SetValue, Source};
+use cavi::bind::{ArrayInput, DataError, LabelSource, LabelsInput, Lent, SetInput, SetValue, Source};
 use cavi::directory::Asked;
 use cavi::heldout::Request;
 use cavi_files::{Categories, Content, Coordinates, Dense, Values};
-use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use crate::error::raised;
@@ -68,8 +68,8 @@ impl Inputs {
         values: PyReadonlyArrayDyn<'_, f64>,
         labels: DimensionLabels,
     ) -> PyResult<()> {
-        let content = dense(py, name, &values, labels)?;
-        self.push(name, group, content);
+        let source = dense(py, name, &values, labels)?;
+        self.inner.data.push(ArrayInput { name: name.to_owned(), group, source });
         Ok(())
     }
 
@@ -99,7 +99,9 @@ impl Inputs {
                 Content::Coordinates(Coordinates { labels: own, ..entries })
             }
             Source::Content { content, .. } => content,
-            Source::File { .. } | Source::Bytes { .. } => unreachable!("a sparse array is in memory"),
+            Source::File { .. } | Source::Bytes { .. } | Source::Lent { .. } => {
+                unreachable!("a sparse array is in memory")
+            }
         };
         self.push(name, group, content);
         Ok(())
@@ -156,8 +158,7 @@ impl Inputs {
         values: PyReadonlyArrayDyn<'_, f64>,
         labels: DimensionLabels,
     ) -> PyResult<()> {
-        let content = dense(py, name, &values, labels)?;
-        let value = SetValue::Source(Source::Content { name: PathBuf::from(name), content });
+        let value = SetValue::Source(dense(py, name, &values, labels)?);
         self.inner.set.push(SetInput { name: name.to_owned(), group, value });
         Ok(())
     }
@@ -170,21 +171,34 @@ impl Inputs {
     }
 }
 
-/// The entries of an array, copied once: the fit owns its data.
+/// The entries of an array, which are copied when a fit reads them, once: it owns its data.
 fn dense(
     py: Python<'_>,
     name: &str,
     values: &PyReadonlyArrayDyn<'_, f64>,
     labels: DimensionLabels,
-) -> PyResult<Content> {
+) -> PyResult<Source> {
     let shape = values.shape().to_vec();
     raised(py, refuse_labels(name, &shape, &labels))?;
-    // An array that is contiguous in another order than that of C would be read transposed.
-    let numbers = match values.is_c_contiguous() {
-        true => values.as_slice()?.to_vec(),
-        false => values.as_array().iter().copied().collect(),
-    };
-    Ok(Content::Dense(Dense { shape, values: Values::Numbers(numbers), labels, rows_are: None, lines: None }))
+    let array: Py<PyArrayDyn<f64>> = (**values).clone().unbind();
+    let lent = Lent::new(move || {
+        let numbers = Python::attach(|py| {
+            let values = array.bind(py).readonly();
+            // An array that is contiguous in another order than that of C would be read transposed.
+            match (values.is_c_contiguous(), values.as_slice()) {
+                (true, Ok(numbers)) => numbers.to_vec(),
+                (true, Err(_)) | (false, _) => values.as_array().iter().copied().collect(),
+            }
+        });
+        Content::Dense(Dense {
+            shape: shape.clone(),
+            values: Values::Numbers(numbers),
+            labels: labels.clone(),
+            rows_are: None,
+            lines: None,
+        })
+    });
+    Ok(Source::Lent { name: PathBuf::from(name), lent })
 }
 
 /// Refuses labels that are not one for each position of their dimension, or twice the same.

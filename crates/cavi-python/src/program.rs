@@ -155,7 +155,7 @@ impl Program {
         constants.map(|own| own.name.clone()).chain(axes).collect()
     }
 
-    /// The updates and the bound: `text`, `latex`, `markdown`, `json` or `python`; of one variable, if it is named; with the reasons of a
+    /// The updates and the bound: `text`, `latex`, `markdown`, `json`, `python` or `bibtex`; of one variable, if it is named; with the reasons of a
     /// `paper`, in `full`, or of a `lecture`.
     ///
     /// # Errors
@@ -171,6 +171,14 @@ impl Program {
             "lecture" => Level::Lecture,
             _ => return wrong(format!("level={level:?}: expected paper, full or lecture")),
         };
+        if format == "bibtex" {
+            return match variable {
+                Some(_) => {
+                    wrong("BibTeX is the literature of the whole derivation: name no variable".to_owned())
+                }
+                None => Ok(compiled.bibliography()),
+            };
+        }
         if format == "python" {
             if variable.is_some() {
                 return wrong("a file of code holds the whole derivation: name no variable".to_owned());
@@ -203,7 +211,9 @@ impl Program {
                 variable.unwrap_or_default(),
                 compiled.latents().join(", ")
             )),
-            None => wrong(format!("format={format:?}: expected text, latex, markdown, json or python")),
+            None => {
+                wrong(format!("format={format:?}: expected text, latex, markdown, json, python or bibtex"))
+            }
         }
     }
 

@@ -16,7 +16,7 @@ use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 
 use crate::asking::given;
-use crate::error::{BrokenPromise, in_python, raised};
+use crate::error::{BrokenPromise, raised};
 use crate::fit::all_threads;
 use crate::inputs::Inputs;
 use crate::watch::watched;
@@ -137,7 +137,6 @@ pub fn intervals_of(
     })?;
     let Intervals { method, what, level, variables, notes } = raised(py, found)?;
     let tables = variables.iter().map(|own| (own.name.clone(), own.table(method, level))).collect();
-    let notes = notes.iter().map(|own| in_python(own)).collect();
     Ok((what, notes, tables))
 }
 

@@ -214,3 +214,23 @@ def test_wrong_names_and_options():
         cavi.fit(NMF, x=COUNTS, heldout={"x": 2})
     with pytest.raises(cavi.DataError, match="labels along dimension 1|size"):
         cavi.fit(NMF, x=COUNTS, labels={"row": ["a"]})
+
+
+def test_frames_of_polars_are_those_of_pandas():
+    polars = pytest.importorskip("polars", reason="polars has frames of its own")
+    wide = polars.DataFrame({name: COUNTS[:, at] for at, name in enumerate("uvwxy")})
+    fit = cavi.fit(NMF, x=wide, sweeps=5, tol=0, seed=2)
+    assert fit.elbo == elbo(COUNTS) and fit.axis("column") == list("uvwxy")
+    rows, columns = np.nonzero(COUNTS)
+    entries = {"row": [f"r{own}" for own in rows], "column": [f"c{own}" for own in columns], "count": COUNTS[rows, columns]}
+    long = [cavi.fit(NMF, x=frame(entries), sweeps=5, tol=0, seed=2) for frame in (pd.DataFrame, polars.DataFrame)]
+    assert long[0].elbo == long[1].elbo and long[0].axis("row") == long[1].axis("row")
+    with pytest.raises(cavi.DataError, match="without a label"):
+        cavi.fit(NMF, x=polars.DataFrame({"row": ["a", None], "column": ["u", "v"], "count": [1.0, 2.0]}))
+
+
+def test_arrays_of_xarray_bring_their_labels():
+    xarray = pytest.importorskip("xarray", reason="xarray has labelled arrays")
+    given = xarray.DataArray(COUNTS, dims=("row", "column"), coords={"row": list("abcdefg")})
+    fit = cavi.fit(NMF, x=given, sweeps=5, tol=0, seed=2)
+    assert fit.elbo == elbo(COUNTS) and fit.axis("row") == list("abcdefg")

@@ -75,3 +75,10 @@ def test_a_derivation_is_code_and_has_levels():
     with pytest.raises(cavi.UsageError, match="no variable"):
         program.derive("w", format="python")
     assert "tikz" in program.graph("tikz")
+
+
+def test_the_literature_of_a_derivation():
+    works = cavi.compile("lda").derive(format="bibtex")
+    assert works.count("@") >= 1 and "Blei" in works and "2003" in works
+    with pytest.raises(cavi.UsageError, match="whole derivation"):
+        cavi.compile("lda").derive("theta", format="bibtex")

@@ -135,8 +135,8 @@ def test_intervals_refuse_what_is_no_question(fitted):
     for options, word in [
         ({"level": 90}, "level"),
         ({"bootstrap": 1}, "at least 2"),
-        ({"bootstrap": 5, "sweeps": 0}, "sweeps 0"),
-        ({"bootstrap": 5, "tol": -1.0}, "tol -1"),
+        ({"bootstrap": 5, "sweeps": 0}, "sweeps=0"),
+        ({"bootstrap": 5, "tol": -1.0}, "tol=-1"),
         ({"bootstrap": 5, "linear_response": True}, "two methods"),
         ({"rows": "case"}, "bootstrap"),
         ({"bootstrap": 5, "form": "bca"}, "bca"),

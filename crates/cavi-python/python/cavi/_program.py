@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 
 from . import _core
+from ._words import in_python
 
 
 class CaviWarning(UserWarning):
@@ -70,7 +71,7 @@ def source(model) -> tuple[str, str]:
 def tell(messages, stacklevel: int) -> None:
     """Give warnings."""
     for message in messages:
-        warnings.warn(message.strip(), CaviWarning, stacklevel=stacklevel + 1)
+        warnings.warn(in_python(message.strip()), CaviWarning, stacklevel=stacklevel + 1)
 
 
 class Program:
@@ -116,8 +117,8 @@ class Program:
     def derive(self, variable: str | None = None, format: str = "text", level: str = "full") -> str:
         """The updates and the evidence lower bound, or how the update of one variable comes about.
 
-        ``format`` is ``text``, ``latex``, ``markdown``, ``json``, or ``python`` for a file of NumPy that does what the derivation says. ``level`` says how
-        much is explained: ``paper``, ``full`` or ``lecture``.
+        ``format`` is ``text``, ``latex``, ``markdown``, ``json``, ``python`` for a file of NumPy that does what the derivation says, or ``bibtex`` for the
+        literature of model, bounds and method. ``level`` says how much is explained: ``paper``, ``full`` or ``lecture``.
         """
         return self._core.derive(format, variable, level)
 

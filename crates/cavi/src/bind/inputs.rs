@@ -1,7 +1,9 @@
 //! What the command line (or a caller with data in memory) gives to a program.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cavi_files::{Content, Coordinates, Dense, FileError, ReadOptions, TextOptions, Values};
 use cavi_model::Set;
@@ -72,6 +74,30 @@ pub enum Source {
         /// What it holds.
         content: Content,
     },
+    /// An array in the memory of a caller, which is copied when it is read and not before.
+    Lent {
+        /// Its name, for messages.
+        name: PathBuf,
+        /// What copies it.
+        lent: Lent,
+    },
+}
+
+/// What copies an array of a caller's. The copy is what a fit works on, so that no other one is made.
+#[derive(Clone)]
+pub struct Lent(Arc<dyn Fn() -> Content + Send + Sync>);
+
+impl Lent {
+    /// An array that this copies, each time to the same content.
+    pub fn new(copy: impl Fn() -> Content + Send + Sync + 'static) -> Lent {
+        Lent(Arc::new(copy))
+    }
+}
+
+impl fmt::Debug for Lent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Lent")
+    }
 }
 
 /// Which columns of a table are what: `NAME=user:userId,value:rating`, or `NAME=wide` for one that is rows by columns.
@@ -330,7 +356,9 @@ impl SetInput {
     pub(crate) fn is_same(&self, other: &SetInput) -> bool {
         let place = |source: &Source| match source {
             Source::File { path, column } => (path.clone(), column.clone()),
-            Source::Bytes { name, .. } | Source::Content { name, .. } => (name.clone(), None),
+            Source::Bytes { name, .. } | Source::Content { name, .. } | Source::Lent { name, .. } => {
+                (name.clone(), None)
+            }
         };
         let same = match (&self.value, &other.value) {
             (SetValue::Number(one), SetValue::Number(other)) => one == other,
@@ -376,7 +404,7 @@ impl Source {
     pub fn name(&self) -> &Path {
         match self {
             Source::File { path, .. } => path,
-            Source::Bytes { name, .. } | Source::Content { name, .. } => name,
+            Source::Bytes { name, .. } | Source::Content { name, .. } | Source::Lent { name, .. } => name,
         }
     }
 
@@ -388,6 +416,7 @@ impl Source {
             }
             Source::Bytes { name, bytes } => cavi_files::read_from(name, bytes.to_vec(), options),
             Source::Content { content, .. } => Ok(content.clone()),
+            Source::Lent { lent, .. } => Ok((lent.0)()),
         }
     }
 }

@@ -55,7 +55,9 @@ pub(crate) use frozen::Frozen;
 pub use hide::{ByFile, Different, Fold, Hidden};
 pub(crate) use hide::{Chosen, Draw, Hide, What};
 pub(crate) use inputs::number;
-pub use inputs::{ArrayInput, ColumnsInput, Inputs, LabelSource, LabelsInput, SetInput, SetValue, Source};
+pub use inputs::{
+    ArrayInput, ColumnsInput, Inputs, LabelSource, LabelsInput, Lent, SetInput, SetValue, Source,
+};
 pub use labels::Labels;
 pub(crate) use pieces::{unbound, with_name};
 pub use standardise::Standardised;
@@ -194,11 +196,12 @@ pub(crate) fn bind_in_part(
 
     let with_latents: Vec<ArrayId> =
         components(model).iter().flat_map(|own| own.data.iter().map(|member| member.array)).collect();
+    // Before the arrays are placed, which may take the numbers out of the pieces.
+    let suspicions = suspicions::warnings(symbols, inputs, &pieces, &axes);
     let place::Placed { mut arrays, mut listed, added } =
-        place::place(symbols, &axes, &pieces, &with_latents, &mut problems);
+        place::place(symbols, &axes, &mut pieces, &with_latents, &mut problems);
     let given: BTreeSet<ArrayId> = pieces.iter().map(|piece| piece.array).collect();
     stop(&mut problems)?;
-    let suspicions = suspicions::warnings(symbols, inputs, &pieces, &axes);
     let name = |piece: &pieces::Piece| symbols.array(piece.array).name.as_str();
     let words: Vec<Words> = pieces.iter().filter_map(|piece| Words::of(piece, name(piece))).collect();
     let of_texts: Vec<(ArrayId, String)> = pieces

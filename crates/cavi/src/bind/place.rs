@@ -1,8 +1,10 @@
 //! Pieces to arrays: every entry at its position.
 
+use std::borrow::Cow;
+
 use cavi_algebra::{Array, ArrayId, ArrayKind, LetterId, Restriction, Support, Symbols};
 use cavi_executor::BoundArray;
-use cavi_files::{Content, Dense};
+use cavi_files::{Content, Dense, Values};
 
 use super::axes::{Axes, multiplicity_of};
 use super::data_error::DataError;
@@ -194,11 +196,11 @@ pub(super) struct Listed {
 }
 
 /// The arrays that files are bound to; `None` for the others. For those `with_latents` that list their entries also the
-/// coordinates of these in the order of the file.
+/// coordinates of these in the order of the file. Numbers of a dense file that already lie where they belong are taken out of their piece.
 pub(super) fn place(
     symbols: &Symbols,
     axes: &Axes,
-    pieces: &[Piece],
+    pieces: &mut [Piece],
     with_latents: &[ArrayId],
     problems: &mut Vec<DataError>,
 ) -> Placed {
@@ -206,9 +208,21 @@ pub(super) fn place(
     let mut listed: Vec<Option<Coordinates>> = vec![None; symbols.arrays.len()];
     let mut added = vec![0; symbols.arrays.len()];
     for id in (0..symbols.arrays.len()).map(ArrayId::from) {
+        let target = Target::new(symbols, axes, id);
+        match at_home(&target, pieces) {
+            Ok(None) => {}
+            Ok(Some(array)) => {
+                arrays[id.index()] = Some(array);
+                continue;
+            }
+            Err(problem) => {
+                problems.push(problem);
+                continue;
+            }
+        }
+        let pieces = &*pieces;
         let own: Vec<&Piece> = pieces.iter().filter(|piece| piece.array == id).collect();
         let [first, ..] = own.as_slice() else { continue };
-        let target = Target::new(symbols, axes, id);
         if first.is_documents() {
             match documents(&target, first) {
                 Ok((index, counts)) => {
@@ -310,29 +324,69 @@ fn maps(target: &Target<'_>, piece: &Piece, dense: &Dense) -> Result<Vec<Vec<usi
     Ok(maps)
 }
 
-/// An array from dense files: one, or one a group.
-fn dense(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundArray, DataError> {
-    let cells =
-        target.cells().filter(|cells| *cells <= isize::MAX as usize / 8).ok_or_else(|| too_large(target))?;
+/// An array whose one piece is dense, holds numbers, and has each of them where it belongs: its numbers are moved, not copied. `None` for
+/// any other.
+fn at_home(target: &Target<'_>, pieces: &mut [Piece]) -> Result<Option<BoundArray>, DataError> {
+    let mut own = pieces.iter_mut().filter(|piece| piece.array == target.id);
+    let (Some(piece), None) = (own.next(), own.next()) else { return Ok(None) };
+    let Content::Dense(content) = &piece.content else { return Ok(None) };
+    if target.has_gaps() || Some(content.values.len()) != target.cells() {
+        return Ok(None);
+    }
+    let offsets = offsets(target, piece, content)?;
+    if cells_of(&content.shape, &offsets).is_some() {
+        return Ok(None);
+    }
+    // Numbers that have to be others, such as positions of labels, are not those of the piece.
+    let is_borrowed = matches!(values(target.symbols, target.axes, piece, &|_| false)?, Cow::Borrowed(_));
+    let Content::Dense(content) = &mut piece.content else { unreachable!("it was dense") };
+    let Values::Numbers(numbers) = &mut content.values else { return Ok(None) };
+    if !is_borrowed {
+        return Ok(None);
+    }
+    let mut all = std::mem::take(numbers);
+    let observed = observed_of(target, &mut all);
+    Ok(Some(compact(target, all, observed)))
+}
+
+/// Where the positions along each dimension of a dense piece are among the cells.
+fn offsets(target: &Target<'_>, piece: &Piece, content: &Dense) -> Result<Vec<Vec<usize>>, DataError> {
     let mut strides = vec![1; target.shape.len()];
     for dimension in (1..target.shape.len()).rev() {
         strides[dimension - 1] = strides[dimension] * target.shape[dimension];
     }
+    let of_dimension = |(dimension, map): (usize, &Vec<usize>)| {
+        let stride = target.dimension_of(piece, dimension).map_or(0, |own| strides[own]);
+        map.iter().map(|position| position * stride).collect()
+    };
+    Ok(maps(target, piece, content)?.iter().enumerate().map(of_dimension).collect())
+}
+
+/// Which entries of an array are observed, `None` where all are. Those that are missing, and cells without an entry, become 0.
+fn observed_of(target: &Target<'_>, all: &mut [f64]) -> Option<Vec<bool>> {
+    let cells = all.len();
+    let mut observed: Option<Vec<bool>> = None;
+    for (cell, value) in all.iter_mut().enumerate() {
+        if target.has_gaps() && !target.cell_exists(cell) {
+            *value = 0.0;
+        } else if value.is_nan() {
+            *value = 0.0;
+            observed.get_or_insert_with(|| vec![true; cells])[cell] = false;
+        }
+    }
+    observed
+}
+
+/// An array from dense files: one, or one a group.
+fn dense(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundArray, DataError> {
+    let cells =
+        target.cells().filter(|cells| *cells <= isize::MAX as usize / 8).ok_or_else(|| too_large(target))?;
     let mut all: Vec<f64> = Vec::new();
     let mut filled: Vec<bool> = Vec::new();
     let mut count = 0;
     for piece in own {
         let Content::Dense(content) = &piece.content else { unreachable!("the caller looked") };
-        let maps = maps(target, piece, content)?;
-        // Where the positions along each dimension of the file are among the cells.
-        let offsets: Vec<Vec<usize>> = maps
-            .iter()
-            .enumerate()
-            .map(|(dimension, map)| {
-                let stride = target.dimension_of(piece, dimension).map_or(0, |own| strides[own]);
-                map.iter().map(|position| position * stride).collect()
-            })
-            .collect();
+        let offsets = offsets(target, piece, content)?;
         let places = cells_of(&content.shape, &offsets);
         let outside = |entry: usize| match &places {
             None => !target.cell_exists(entry),
@@ -358,15 +412,7 @@ fn dense(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundA
         }
     }
     all.resize(cells, 0.0);
-    let mut observed: Option<Vec<bool>> = None;
-    for (cell, value) in all.iter_mut().enumerate() {
-        if target.has_gaps() && !target.cell_exists(cell) {
-            *value = 0.0;
-        } else if value.is_nan() {
-            *value = 0.0;
-            observed.get_or_insert_with(|| vec![true; cells])[cell] = false;
-        }
-    }
+    let mut observed = observed_of(target, &mut all);
     if count < cells {
         filled.resize(cells, false);
         let absent = (0..cells).filter(|cell| !filled[*cell] && target.cell_exists(*cell));

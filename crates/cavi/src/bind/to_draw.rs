@@ -21,13 +21,13 @@ pub(crate) fn bind_to_draw(
     let symbols = &model.symbols;
     let mut problems: Vec<DataError> =
         symbols.arrays.iter().filter_map(|array| computed_from(symbols, array, drawn)).collect();
-    let pieces = pieces::read(symbols, inputs, &mut problems);
+    let mut pieces = pieces::read(symbols, inputs, &mut problems);
     stop(&mut problems)?;
     let scalars = compute::scalars(symbols, inputs, &[]);
     let text = |axis| compute::text_size(symbols, &scalars, axis);
     let axes = axes::resolve(symbols, inputs, &pieces, &text, &mut problems);
     stop(&mut problems)?;
-    let place::Placed { mut arrays, .. } = place::place(symbols, &axes, &pieces, &[], &mut problems);
+    let place::Placed { mut arrays, .. } = place::place(symbols, &axes, &mut pieces, &[], &mut problems);
     stop(&mut problems)?;
     for id in drawn {
         arrays[id.index()] = Some(no_entry(symbols.array(*id).letters.len()));

@@ -1,7 +1,11 @@
 //! The library without a terminal: the example runs, errors have messages, codes and kinds, and results are arrays.
 
-use cavi::bind::{ArrayInput, Inputs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cavi::bind::{ArrayInput, Inputs, Lent, Source};
 use cavi::{Control, Error, Kind, Settings};
+use cavi_files::{Content, Dense, Values};
 
 #[path = "../../examples/from_arrays.rs"]
 mod from_arrays;
@@ -33,6 +37,31 @@ fn a_posterior_comes_back_by_name_and_shape() {
     // Three observations of precision 1 and a prior of precision 0.01.
     assert!((arrays[0].values[0] - 6.0 / 3.01).abs() < 1e-12 && arrays[0].shape.is_empty());
     assert!((arrays[1].values[0] - 1.0 / 3.01).abs() < 1e-12);
+}
+
+/// An array in the memory of a caller is copied when a fit binds it, once, and its fit has the bits of one that was handed over.
+#[test]
+fn a_lent_array_is_copied_once() {
+    let values = vec![1.0, f64::NAN, 3.0];
+    let copies = Arc::new(AtomicUsize::new(0));
+    let (counted, copied) = (Arc::clone(&copies), values.clone());
+    let lent = Lent::new(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        let values = Values::Numbers(copied.clone());
+        Content::Dense(Dense { shape: vec![3], values, labels: vec![None], rows_are: None, lines: None })
+    });
+    let source = Source::Lent { name: "x".into(), lent };
+    let lent = inputs(vec![ArrayInput { name: "x".to_owned(), group: None, source }]);
+    let given = inputs(vec![ArrayInput::dense("x", &[3], values).expect("an array")]);
+    let posterior = |own: &Inputs| {
+        let (program, _) = cavi::session::open(MEAN, "mean.cavi", own).expect("it compiles");
+        let problem = program.bind(own).expect("it binds");
+        let fit = problem.fit(&Settings::default(), &mut |_| Control::Continue).expect("a fit");
+        let arrays = problem.posterior(&fit).into_iter();
+        arrays.flat_map(|own| own.values).map(f64::to_bits).collect::<Vec<u64>>()
+    };
+    assert_eq!(posterior(&lent), posterior(&given));
+    assert_eq!(copies.load(Ordering::Relaxed), 1);
 }
 
 #[test]
