@@ -50,18 +50,20 @@ refused() {
   echo "ok refused: $words"
 }
 
-# Counts of 40 documents and 30 words; a table of numbers; and another of them.
+# Counts of 40 documents and 30 words, a table of numbers, a table of counts; and the first with another label.
 awk 'BEGIN { s = 7; print "doc,word,n"; for (d = 0; d < 40; d++) for (w = 0; w < 30; w++) {
   s = (s * 1103515245 + 12345) % 2147483648; c = int(s / 65536) % 9; if (c > 5) print "d" d ",w" w "," c - 5 } }' >counts.csv
 awk 'BEGIN { s = 3; printf ""; for (j = 0; j < 8; j++) printf ",f%d", j; print ""; for (i = 0; i < 30; i++) { printf "s%d", i;
   for (j = 0; j < 8; j++) { s = (s * 1103515245 + 12345) % 2147483648; printf ",%.3f", (i % 3 - 1) * (j % 2 + 1) + s / 2147483648 } print "" } }' >table.csv
+awk 'BEGIN { s = 5; printf ""; for (j = 0; j < 8; j++) printf ",t%d", j; print ""; for (i = 0; i < 30; i++) { printf "g%d", i;
+  for (j = 0; j < 8; j++) { s = (s * 1103515245 + 12345) % 2147483648; printf ",%d", (i % 3) * (j % 2 + 1) + int(s / 536870912) } print "" } }' >rates.csv
 sed 's/^d1,/d99,/' counts.csv >others.csv
 compare "topics, restarts" lda --data n=counts.csv --set topic=3 --shards doc=7 --sweeps 20 --restarts 2
 compare "topics, ordinary, accelerated" lda --data n=counts.csv --set topic=3 --shards doc --sweeps 20 --allocations ordinary --accelerate auto --verify
 compare "topics, held out" lda --data n=counts.csv --set topic=3 --shards auto --sweeps 10 --heldout n=0.2
 compare "factors, accelerated" ppca --data x=table.csv --shards sample=5 --sweeps 60 --tol 0 --accelerate auto
 compare "mixture" gmm --data x=table.csv --set cluster=3 --sweeps 20 --shards sample
-compare "rates in single precision" nmf_gamma --data x=counts.csv --set signature=3 --sweeps 20 --shards auto --precision f32
+compare "rates in single precision" nmf_gamma --data x=rates.csv --set signature=3 --sweeps 20 --shards auto --precision f32
 
 # Without `--shards` several ranks cut the largest axis that can be cut.
 ranks 3 fit lda --data n=counts.csv --set topic=3 --sweeps 10 --quiet --force --out several
