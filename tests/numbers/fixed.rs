@@ -42,7 +42,9 @@ fn masks(shape: &[usize], rng: &mut ChaCha8Rng) -> Vec<Option<Vec<bool>>> {
     if !shape.is_empty() {
         let dimension = rng.random_range(0..shape.len());
         let after: usize = shape[dimension + 1..].iter().product();
-        masks.push(Some((0..count).map(|cell| cell / after.max(1) % shape[dimension].max(1) == 0).collect()));
+        masks.push(Some(
+            (0..count).map(|cell| (cell / after.max(1)).is_multiple_of(shape[dimension].max(1))).collect(),
+        ));
     }
     masks.push(Some((0..count).map(|_| rng.random::<f64>() < 0.4).collect()));
     masks.retain(|mask| mask.as_ref().is_none_or(|mask| mask.contains(&true) && mask.contains(&false)));

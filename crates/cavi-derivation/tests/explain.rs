@@ -222,6 +222,14 @@ fn notes_on_factors_and_scales() {
     assert_eq!(notes(&factors("h[k, j] ~ Gamma(1, rate = 1)", "")), ["N0702"]);
     assert_eq!(notes(&factors("h[k, :j] ~ Dirichlet(0.1)", "")), ["N0703"]);
     assert_eq!(notes(&factors("h[k, j] ~ Gamma(1, rate = 1)", " + sum[k](h[k, j])")), [""; 0]);
+    // Without a sum the logarithm of the rate comes apart.
+    let product = |rate: &str| {
+        format!(
+            "axis row[i]\naxis column[j]\ndata x[i, j] : count\ndata e[i, j] : positive\na[i] ~ Gamma(1, rate = 1)\nb[j] ~ Gamma(1, rate = 1)\nx[i, j] ~ Poisson({rate})\n"
+        )
+    };
+    assert_eq!(notes(&product("a[i] * b[j]")), ["N0702"]);
+    assert_eq!(notes(&product("e[i, j] * a[i] * b[j]")), ["N0702"]);
 }
 
 #[test]

@@ -443,3 +443,53 @@ fn a_metric_of_no_row_says_why() {
         "{shown}"
     );
 }
+
+/// Flows among five countries, without those to itself.
+const NETWORK: &str = "axis country[i, j]\ndata flow[i, j] : count, absent = 0, i != j\na[i] ~ Gamma(1, rate = 1)\nb[i] ~ Gamma(1, rate = 1)\n\
+    flow[i, j] ~ Poisson(a[i] * b[j])\n";
+
+#[test]
+fn sides_of_a_network_are_named_by_letters() {
+    let directory = scratch("asking-network");
+    fs::write(directory.join("m.cavi"), NETWORK).unwrap();
+    let pairs = (0..5).flat_map(|i| (0..5).map(move |j| (i, j))).filter(|(i, j)| i != j);
+    let rows: String = pairs.map(|(i, j)| format!("C{i},C{j},{}\n", 1 + i + 3 * j)).collect();
+    fs::write(directory.join("flow.csv"), format!("i, j ,flow\n{rows}")).unwrap();
+    fit(&directory, "m.cavi", "flow=flow.csv", "o", &[]);
+    let (by_letter, _) = succeed(&directory, &["top", "o", "--rank", "j", "--for", "i=C3", "--n", "2"]);
+    assert!(by_letter.starts_with("i,rank,j,expected\nC3,1,C4,"), "{by_letter}");
+    // The axis means the side that is left.
+    let (by_axis, _) = succeed(&directory, &["top", "o", "--rank", "j", "--for", "country=C3", "--n", "2"]);
+    assert_eq!(by_axis, by_letter);
+    let (other, _) = succeed(&directory, &["top", "o", "--rank", "i", "--for", "j", "--n", "1"]);
+    assert_eq!(other.lines().count(), 6, "{other}");
+    refuse(
+        &directory,
+        &["top", "o", "--rank", "country", "--for", "country=C3"],
+        1,
+        &["an axis that stands twice is named by its letters: `--rank j --for i`"],
+    );
+    let (nothing, notes) = succeed(&directory, &["top", "o", "--rank", "j", "--for", "i=C3", "--unseen"]);
+    assert_eq!(nothing, "i,rank,j,expected\n");
+    assert!(
+        notes.contains(
+            "nothing is ranked for i C3: 4 entries are in the data of the fit, 1 entries do not exist"
+        ),
+        "{notes}"
+    );
+}
+
+#[test]
+fn a_fit_is_matched_with_what_its_data_were_drawn_from() {
+    let directory = scratch("asking-truth");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    let sizes = ["--set", "row=40", "--set", "column=12"];
+    succeed(&directory, &[&["simulate", "m.cavi", "--seed", "4", "--out", "truth"][..], &sizes].concat());
+    succeed(&directory, &["fit", "m.cavi", "--data", "x=truth/data/x.mtx", "--out", "o", "--restarts", "5"]);
+    let found = json(&directory, &["match", "o", "truth"]);
+    assert_eq!(found["pairs"].as_array().map(Vec::len), Some(2));
+    assert!(found["stability"].as_f64().unwrap() > 0.8, "{found}");
+    assert_eq!(json(&directory, &["match", "truth", "truth"])["stability"], 1.0);
+    fs::write(directory.join("truth/simulated.json"), "{").unwrap();
+    refuse(&directory, &["match", "o", "truth"], 1, &["truth/simulated.json", "is no JSON"]);
+}

@@ -11,7 +11,7 @@ const RATES: &str = "axis row[i]\naxis column[j]\naxis part[k] = 3\ndata x[i, j]
 const TOPICS: &str = "axis row[i]\naxis column[j]\naxis part[k] = 3\ndata x[i, j] : count, absent = 0\n\
     w[i, :k] ~ Dirichlet(1)\nh[k, :j] ~ Dirichlet(0.5)\nx[i, :j] ~ Multinomial(p = sum[k](w[i, k] * h[k, j]))\n";
 
-const FACTORS: &str = "axis row[i]\naxis column[j]\naxis part[k] = 3\ndata x[i, j] : count, absent = 0\n\
+const FACTORS: &str = "axis row[i]\naxis column[j]\naxis part[k] = 3\ndata x[i, j] : real\n\
     w[i, k] ~ Normal(0, sd = 1)\nh[j, k] ~ Normal(0, sd = 1)\nx[i, j] ~ Normal(sum[k](w[i, k] * h[j, k]), sd = 1)\n\
     posterior {\n  q(w[i, :k])\n  q(h[j, :k])\n}\n";
 
@@ -79,7 +79,8 @@ fn known_components_stand_beside_free_ones() {
     assert_eq!(means(&directory, "one"), means(&directory, "other"));
     let summary = cavi(&directory, &["summary", "one", "h"]);
     assert!(
-        text(&summary.stdout).contains("  first   a           0.4    0         0.4        0.4"),
+        text(&summary.stdout)
+            .contains("  first   a                0.4         0           0.4           0.4"),
         "{}",
         text(&summary.stdout)
     );
@@ -128,7 +129,11 @@ fn files_that_do_not_fit_are_refused_in_one_message() {
             &["--fix", "h=known.csv", "--set", "part=1"],
             &["2 positions along `part`", "`part` has 1"],
         ),
-        ("rates.cavi", &["--fix", "h=negative.csv"], &["negative.csv:2", "-1", "0 or greater"]),
+        (
+            "rates.cavi",
+            &["--fix", "h=negative.csv"],
+            &["negative.csv, line 2, column `a`", "-1", "0 or greater"],
+        ),
         ("rates.cavi", &["--fix", "g=known.csv"], &["no latent `g`", "`w`, `h`"]),
         ("rates.cavi", &["--fix", "x=known.csv"], &["`x` is data", "--data x=known.csv"]),
         ("topics.cavi", &["--fix", "h=half.csv"], &["`h` is held at some positions of `column`", "sum to 1"]),

@@ -66,7 +66,8 @@ impl CsvText {
                 // Writing to a string cannot fail.
                 Cell::Integer(value) => _ = write!(self.text, "{value}"),
                 Cell::Number(value) => self.text.push_str(&format_number(value)),
-                Cell::Text(text) if text.contains([',', '"', '\n', '\r']) => {
+                // Blanks around a field belong to it where quotation marks hold them.
+                Cell::Text(text) if text.contains([',', '"', '\n', '\r']) || text != text.trim() => {
                     _ = write!(self.text, "\"{}\"", text.replace('"', "\"\""));
                 }
                 Cell::Text(text) => self.text.push_str(text),

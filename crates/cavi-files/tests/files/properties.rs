@@ -36,7 +36,8 @@ fn text_cell() -> impl Strategy<Value = String> {
 }
 
 fn quoted(cell: &str, always: bool) -> String {
-    if always || cell.contains([',', '"', '\n']) {
+    // Without quotation marks blanks around a field are no part of it.
+    if always || cell.contains([',', '"', '\n']) || cell != cell.trim() {
         format!("\"{}\"", cell.replace('"', "\"\""))
     } else {
         cell.to_owned()

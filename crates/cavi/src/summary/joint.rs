@@ -33,17 +33,18 @@ pub(super) fn marginals(
     let model = reader.model;
     let symbols = &model.symbols;
     let read = |name: &str, parameter: &str| reader.array(name, parameter, group);
-    let own = Own::of(reader, id, ragged, mean);
+    let joint = model.blocks.iter().enumerate().find_map(|(number, block)| {
+        let place = block.members.iter().position(|member| *member == id)?;
+        (block.members.len() == 2).then_some((number, place))
+    });
+    // A slice of the factor need not be one of the statement.
+    let written = joint.map_or(&[][..], |(number, place)| model.blocks[number].slices[place].as_slice());
+    let own = Own::of(reader, id, ragged, mean, written);
     if symbols.array(id).support == Support::PositiveDefinite {
         let (Some(dof), Some(scale)) = (read(name, "dof")?, read(name, "scale")?) else { return Ok(None) };
         return Ok(elements_of_wishart(&own, &dof, &scale));
     }
-    let Some((number, place)) = model.blocks.iter().enumerate().find_map(|(number, block)| {
-        let place = block.members.iter().position(|member| *member == id)?;
-        (block.members.len() == 2).then_some((number, place))
-    }) else {
-        return Ok(None);
-    };
+    let Some((number, place)) = joint else { return Ok(None) };
     let partner = model.blocks[number].members[1 - place];
     let plates = &model.block_plates[number];
     let rows = own.rows_of(reader, partner, ragged, [&plates[place], &plates[1 - place]]);
@@ -106,11 +107,18 @@ struct Own {
 }
 
 impl Own {
-    fn of(reader: &Reader<'_>, id: ArrayId, ragged: Option<AxisId>, mean: &DenseArray) -> Own {
+    fn of(
+        reader: &Reader<'_>,
+        id: ArrayId,
+        ragged: Option<AxisId>,
+        mean: &DenseArray,
+        written: &[LetterId],
+    ) -> Own {
         let symbols = &reader.model.symbols;
         let letters: Vec<(LetterId, usize)> =
             letters_of(reader, id, ragged).into_iter().zip(mean.shape.iter().copied()).collect();
-        let slices = symbols.slices(id);
+        let mut slices = symbols.slices(id);
+        slices.extend(written.iter().filter(|letter| !symbols.slices(id).contains(letter)));
         let sizes = letters.iter().filter(|(letter, _)| slices.contains(letter)).map(|(_, size)| *size);
         Own { n_slices: slices.len(), n: sizes.product(), letters }
     }
