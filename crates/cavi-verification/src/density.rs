@@ -432,7 +432,8 @@ impl Reader<'_> {
     }
 
     /// The addends of an expression multiplied out: for each the log of its value, and its expected log. Factors that are
-    /// never positive come in pairs with a minus.
+    /// never positive come in pairs with a minus. What is known has its log for certain, also where a latent index chooses its
+    /// element: each choice has a sum, and an allocation, of its own.
     fn addends(
         &self,
         expression: &Expression,
@@ -450,9 +451,11 @@ impl Reader<'_> {
         match expression {
             Expression::Value(array, subscripts) => {
                 let positions = world.positions(subscripts, at);
-                let place = world.place(*array, &positions);
-                let expected = expected_logs[array.index()].as_ref().expect("a latent has an expected log");
-                vec![(world.log_element(*array, &positions), expected[place])]
+                let Some(expected) = &expected_logs[array.index()] else {
+                    let log = world.element(*array, &positions).abs().ln();
+                    return vec![(log, log)];
+                };
+                vec![(world.log_element(*array, &positions), expected[world.place(*array, &positions)])]
             }
             Expression::Sum(letters, body) => {
                 let mut all = Vec::new();

@@ -1,6 +1,8 @@
 //! Random sizes, data and constants for any program.
 
-use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, LetterId, Restriction, Support};
+use cavi_algebra::{
+    Array, ArrayId, ArrayKind, Expression, Function, LetterId, Restriction, Subscript, Support,
+};
 use cavi_executor::{Bound, BoundArray, BoundAxis};
 use cavi_families::Domain;
 use cavi_model::Model;
@@ -143,6 +145,62 @@ fn domain(model: &Model, id: ArrayId) -> Option<Domain> {
     None
 }
 
+/// Which two subscripts of an array are the row and the column of a matrix that a density reads as a whole: as a precision or a
+/// covariance, also beside factors (`tau * K[i, j]`), or one that has an inverse or a determinant.
+fn sides_of_matrix(model: &Model, id: ArrayId) -> Option<(usize, usize)> {
+    let mut found = None;
+    let mut look = |value: &Expression, row: LetterId, column: LetterId| {
+        value.visit_values(&mut |array, subscripts| {
+            let side = |letter| subscripts.iter().position(|own| *own == Subscript::Letter(letter));
+            if array == id {
+                found = found.or_else(|| Some((side(row)?, side(column)?)));
+            }
+        });
+    };
+    for statement in &model.statements {
+        for (parameter, argument) in statement.family.parameters().iter().zip(&statement.arguments) {
+            let Some(argument) = argument else { continue };
+            let domain = parameter.spellings[argument.spelling].domain;
+            if let (Domain::PositiveDefinite | Domain::Covariance, [row, column]) =
+                (domain, &argument.letters[..])
+            {
+                look(&argument.value, *row, *column);
+            }
+        }
+    }
+    for value in model.symbols.arrays.iter().filter_map(|array| array.value.as_ref()) {
+        match value {
+            Expression::OfMatrix(_, matrix, row, column) => look(matrix, *row, *column),
+            Expression::Apply(Function::LogDeterminant, elements) => {
+                if let Expression::Sum(letters, matrix) = &**elements {
+                    look(matrix, letters[0], letters[1]);
+                }
+            }
+            _ => {}
+        }
+    }
+    found.filter(|(row, column)| row != column)
+}
+
+/// Makes the matrices of an array symmetric and positive definite: `u u'` and 1 on the diagonal, with a random `u`.
+fn positive_definite(values: &mut [f64], shape: &[usize], row: usize, column: usize, rng: &mut ChaCha8Rng) {
+    let stride = |side: usize| shape[side + 1..].iter().product::<usize>();
+    let (down, across) = (stride(row), stride(column));
+    let size = shape[row].min(shape[column]);
+    let corners = (0..values.len()).filter(|place| {
+        let at = |side: usize| place / stride(side) % shape[side];
+        at(row) == 0 && at(column) == 0
+    });
+    for corner in corners.collect::<Vec<usize>>() {
+        let u: Vec<f64> = (0..size).map(|_| rng.random_range(-0.8..0.8)).collect();
+        for (i, left) in u.iter().enumerate() {
+            for (j, right) in u.iter().enumerate() {
+                values[corner + i * down + j * across] = left * right + f64::from(u8::from(i == j));
+            }
+        }
+    }
+}
+
 fn constant(model: &Model, bound: &Bound, id: ArrayId, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let array = model.symbols.array(id);
     let shape = bound.shape(&model.symbols, id);
@@ -158,6 +216,9 @@ fn constant(model: &Model, bound: &Bound, id: ArrayId, rng: &mut ChaCha8Rng) -> 
             _ => rng.random_range(0.5..1.5),
         })
         .collect();
+    if let Some((row, column)) = sides_of_matrix(model, id) {
+        positive_definite(&mut values, &shape, row, column, rng);
+    }
     if domain == Some(Domain::Simplex) || array.support == Support::Simplex {
         let width = shape.last().copied().unwrap_or(1).max(1);
         for row in values.chunks_mut(width) {
@@ -199,6 +260,9 @@ fn data(model: &Model, bound: &Bound, id: ArrayId, shape: Shape, rng: &mut ChaCh
         values.push(if there && observed { value } else { 0.0 });
         seen.push(observed);
         exists.push(there);
+    }
+    if let Some((row, column)) = sides_of_matrix(model, id).filter(|_| array.support == Support::Real) {
+        positive_definite(&mut values, &sizes, row, column, rng);
     }
     let may_be_sparse = !sizes.is_empty() && (array.absent.zero || may_miss);
     if !(shape.sparse && may_be_sparse) {

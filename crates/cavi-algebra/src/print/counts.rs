@@ -153,12 +153,20 @@ impl Derivation<'_> {
         }
         let mut rest = sums;
         while let Some(first) = rest.first().copied() {
-            // All that hangs together with this letter is one sum.
+            // All that hangs together with this letter is one sum: what stands in a factor with it, and what is ragged in it,
+            // also where no factor depends on that. A sum over the positions of a group is their number, which belongs
+            // to the sum over the groups.
+            let symbols = self.symbols();
             let mut own = vec![first];
             let inside = loop {
                 let inside: Vec<&Factor> = term.factors.iter().filter(|other| depends(other, &own)).collect();
+                let is_nested = |letter: &LetterId| {
+                    let above = |one: LetterId, other: LetterId| symbols.lineage(one).contains(&other);
+                    own.iter().any(|known| above(*known, *letter) || above(*letter, *known))
+                };
                 let linked = |letter: &&LetterId| {
-                    !own.contains(letter) && inside.iter().any(|other| depends(other, &[**letter]))
+                    !own.contains(letter)
+                        && (is_nested(letter) || inside.iter().any(|other| depends(other, &[**letter])))
                 };
                 match rest.iter().find(linked) {
                     Some(more) => own.push(*more),
@@ -402,6 +410,7 @@ impl Counts {
                 return None;
             }
             let pairs = matched(&self.symbols, &own.factors, factors, &Vec::new())?;
+            let pairs = with_positions(&self.symbols, pairs, &own.sums, sums)?;
             let here = |letter: &LetterId| Some(pairs.iter().find(|(from, _)| from == letter)?.1);
             // A sum stays a sum, over letters of the same axes.
             let summed = own.sums.iter().all(|letter| here(letter).is_some_and(|to| sums.contains(&to)));
@@ -429,6 +438,35 @@ fn matched(symbols: &Symbols, left: &[Factor], right: &[Factor], pairs: &Pairs) 
         let others: Vec<Factor> = [&right[..place], &right[place + 1..]].concat();
         matched(symbols, rest, &others, &pairs)
     })
+}
+
+/// The pairs, and one for each summed letter that no factor has: the positions of a group are counted in `sum[s, t](q(z[s] = k))`.
+fn with_positions(
+    symbols: &Symbols,
+    mut pairs: Pairs,
+    left: &[LetterId],
+    right: &[LetterId],
+) -> Option<Pairs> {
+    let image =
+        |pairs: &Pairs, letter: LetterId| pairs.iter().find(|(from, _)| *from == letter).map(|(_, to)| *to);
+    let mut open: Vec<LetterId> = left.iter().copied().filter(|own| image(&pairs, *own).is_none()).collect();
+    // Ancestors first.
+    open.sort_by_key(|letter| symbols.lineage(*letter).len());
+    for letter in open {
+        let above = |pairs: &Pairs, own: LetterId| {
+            let (from, to) = (symbols.lineage(letter), symbols.lineage(own));
+            from.len() == to.len()
+                && from.iter().zip(&to).skip(1).all(|(from, to)| image(pairs, *from) == Some(*to))
+        };
+        let fits = |own: &&LetterId| {
+            symbols.letter(**own).axis == symbols.letter(letter).axis
+                && pairs.iter().all(|(_, to)| to != *own)
+                && above(&pairs, **own)
+        };
+        let own = *right.iter().find(fits)?;
+        pairs.push((letter, own));
+    }
+    Some(pairs)
 }
 
 /// Whether two factors differ by names of letters only. Ragged letters take the letters that they are ragged in along.

@@ -57,6 +57,12 @@ pub fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
             "note: each row of `{name}` has {TOTAL} units, since nothing says its total; `--total {name}=N` does\n"
         ));
     }
+    for name in simulated.computed() {
+        terminal::note(&format!(
+            "note: the program computes `{name}` from other data, so that no fit of it takes these draws; declare `{name}` without its \
+             expression to fit them\n"
+        ));
+    }
     for (name, largest) in simulated.far() {
         terminal::note(&format!(
             "warning: draws of `{name}` reach {largest:.1e}: a prior above it is too vague to be drawn from; give its constants \
@@ -139,7 +145,9 @@ fn command(
         let name = text.split(['=', '[', ':']).next().unwrap_or_default();
         files.iter().any(|file| file.name == name)
     };
-    let drawn = files.iter().map(|file| format!("{}={}", file.name, out.join(&file.path).display()));
+    let computed = simulated.computed();
+    let taken = files.iter().filter(|file| !computed.contains(&file.name.as_str()));
+    let drawn = taken.map(|file| format!("{}={}", file.name, out.join(&file.path).display()));
     let mut words = vec!["cavi".to_owned(), "fit".to_owned(), model];
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     drawn.for_each(|data| option("--data", data));

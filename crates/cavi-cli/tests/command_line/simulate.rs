@@ -242,3 +242,50 @@ fn what_cannot_be_drawn_is_refused_with_the_reason() {
     let output = cavi(&directory, &["simulate", "wide.cavi", "--set", "row=9", "--out", "s"]);
     assert!(output.status.success() && text(&output.stderr).contains("too vague to be drawn from"));
 }
+
+/// A latent that is implicit is drawn at its optimum for the others: rows are drawn from the class in which the fit has them.
+#[test]
+fn implicit_latents_are_drawn_as_stored_ones_are() {
+    let directory = scratch("simulate_implicit");
+    let stored = "axis row[n]\naxis class[k] = 2\ndata x[n] : real\npi[:k] ~ Dirichlet(1)\nz[n] ~ Categorical(pi)\n\
+        mu[k] ~ Normal(0, sd = 10)\nx[n] ~ Normal(mu[z[n]], sd = 0.5)\ninit {\n  mu = kmeans(x)\n}\nfit {\n  sweep z, mu, pi\n}\n";
+    fs::write(directory.join("stored.cavi"), stored).unwrap();
+    let implicit =
+        stored.replace("sweep z, mu", "sweep mu").replace("init {", "posterior {\n  implicit z\n}\ninit {");
+    fs::write(directory.join("implicit.cavi"), implicit).unwrap();
+    let side = |n: usize| if n.is_multiple_of(3) { 5.0 } else { -5.0 };
+    let column: String = (0..12).map(|n| format!("{}\n", side(n) + 0.1 * (n % 4) as f64)).collect();
+    fs::write(directory.join("x.csv"), format!("x\n{column}")).unwrap();
+    let drawn = ["stored", "implicit"].map(|name| {
+        let program = format!("{name}.cavi");
+        let fit = ["fit", &program, "--data", "x=x.csv", "--progress", "none", "--out", name];
+        let fit = cavi(&directory, &fit);
+        assert!(fit.status.success(), "{}", text(&fit.stderr));
+        let json = simulated(&directory, &[name, "--out", "s", "--force"]);
+        assert_eq!(json["latents"], serde_json::json!(["pi", "z", "mu"]), "{name}");
+        let x = read(&directory, "s/data/x.npy");
+        x.iter().enumerate().for_each(|(n, x)| assert!((x - side(n)).abs() < 3.0, "{name}, {n}: {x}"));
+        let checked = cavi(&directory, &["check-fit", name, "--draws", "20"]);
+        assert!(checked.status.success(), "{}", text(&checked.stderr));
+        read(&directory, "s/latents/z.npy")
+    });
+    assert_eq!(drawn[0], drawn[1]);
+}
+
+/// Draws of data that the program computes from others are given to no fit, and the line that is printed still fits.
+#[test]
+fn the_line_leaves_out_draws_that_the_program_computes() {
+    let directory = scratch("simulate_computed");
+    let program = "axis row[n]\ndata t[n] : positive\ndata l[n] : real = log(t[n])\nm ~ Normal(0, sd = 1)\n\
+        l[n] ~ Normal(m, sd = 1)\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    fs::write(directory.join("t.csv"), "t\n1.5\n2\n0.5\n").unwrap();
+    let output = cavi(&directory, &["simulate", "m.cavi", "--data", "t=t.csv", "--out", "s"]);
+    let (shown, said) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success() && said.contains("computes `l` from other data"), "{shown}{said}");
+    assert_eq!(read(&directory, "s/data/l.npy").len(), 3);
+    let line = shown.lines().find_map(|line| line.strip_prefix("to fit them: cavi ")).unwrap();
+    let words: Vec<&str> = line.split(' ').map(|word| if word == "DIR" { "o" } else { word }).collect();
+    let fit = cavi(&directory, &[&words[..], &["--progress", "none"]].concat());
+    assert!(fit.status.success(), "{}", text(&fit.stderr));
+}

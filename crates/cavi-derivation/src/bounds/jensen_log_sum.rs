@@ -23,7 +23,7 @@ use super::lee_seung::LEE_SEUNG;
 use super::sign::{Sign, sign_unknown};
 use super::{Bound, Bounding, Replacement, shares};
 use crate::blocks::Draft;
-use crate::explain::{in_words, quotient, without_negative_addend};
+use crate::explain::{as_share, in_words, quotient, without_negative_addend};
 use crate::logs::is_complement_of;
 
 /// The bound of logs of sums.
@@ -228,7 +228,10 @@ fn surrogate(
         )
         .at(span, format!("{} {how}: {why}", in_words(&derivation.symbols, addend.clone())))
         .possible("sums of products of variables, data and constants that cannot be negative")
-        .help(without_negative_addend(derivation.model, symbols, own, addend));
+        .help(
+            as_share(symbols, &inner[0], addend)
+                .unwrap_or_else(|| without_negative_addend(derivation.model, symbols, own, addend)),
+        );
         return Err(Box::new(diagnostic));
     }
     if let Some(culprit) = sign_unknown(&derivation.symbols, &rest) {

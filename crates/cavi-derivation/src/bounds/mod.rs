@@ -11,7 +11,7 @@ mod jensen_log_sum;
 mod laws;
 mod lee_seung;
 mod shares;
-mod sign;
+pub mod sign;
 
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::{

@@ -1,12 +1,13 @@
 //! What to write in place of a sum whose log has no bound.
 
-use cavi_algebra::rules::to_sum;
-use cavi_algebra::{ArrayKind, Expression, LetterId, Subscript, Support, Symbols, Term};
+use cavi_algebra::rules::{complements, to_sum};
+use cavi_algebra::{ArrayKind, Atom, Expression, Factor, LetterId, Subscript, Sum, Support, Symbols, Term};
 use cavi_families::{Domain, Family, Slices, families, fits_a_log};
 use cavi_model::{ArgumentSpec, Model, Statement, text_of};
 use cavi_syntax::Diagnostic;
 
 use super::families_with_log;
+use crate::bounds::sign::sign_unknown;
 use crate::joint::with_ancestors;
 
 /// The error about a chance `a / (a + b)` of latents: its log odds are a difference, for which there is a bound.
@@ -66,6 +67,32 @@ fn chance(statement: &Statement) -> Option<(usize, &ArgumentSpec)> {
     parameters.into_iter().find_map(|(place, (parameter, argument))| {
         let argument = argument.as_ref()?;
         (parameter.spellings[argument.spelling].domain == Domain::Unit).then_some((place, argument))
+    })
+}
+
+/// Which real constant or data would make all addends of a sum nonnegative if they were declared as shares from 0 to 1: what such a
+/// share leaves, `1 - share`, is never negative.
+pub fn as_share(symbols: &Symbols, inside: &Sum, addend: &Term) -> Option<String> {
+    let is_fine = |changed: &mut Symbols| {
+        let sum = complements(changed, inside);
+        sum.terms.iter().all(|term| sign_unknown(changed, term).is_none())
+    };
+    addend.factors.iter().find_map(|factor| {
+        let Factor { atom: Atom::Value(id, _), power: 1 } = factor else { return None };
+        let array = symbols.array(*id);
+        let may_be = array.kind != ArrayKind::Latent
+            && matches!(array.support, Support::Real | Support::Nonnegative | Support::Positive)
+            && !matches!(array.value, Some(Expression::Number(value)) if !(0.0..=1.0).contains(&value));
+        let mut changed = symbols.clone();
+        changed.arrays[id.index()].support = Support::Unit;
+        (may_be && is_fine(&mut changed)).then(|| {
+            let word = if array.kind == ArrayKind::Constant { "const" } else { "data" };
+            let (name, letters) = (&array.name, letters_text(symbols, &array.letters));
+            format!(
+                "if `{name}` is a share, from 0 to 1, declare it so, `{word} {name}{letters} : unit`: what it leaves, \
+                 `1 - {name}`, is then never negative"
+            )
+        })
     })
 }
 
@@ -204,7 +231,7 @@ fn letters_text(symbols: &Symbols, letters: &[LetterId]) -> String {
 }
 
 /// The first of these names that no array, axis or letter has, else the first with a number.
-fn free_name(symbols: &Symbols, wishes: &[&str]) -> String {
+pub fn free_name(symbols: &Symbols, wishes: &[&str]) -> String {
     let taken = |name: &str| {
         symbols.arrays.iter().any(|own| own.name == name)
             || symbols.axes.iter().any(|own| own.name == name)

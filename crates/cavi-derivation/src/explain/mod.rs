@@ -15,7 +15,7 @@ mod log_sums;
 mod repair;
 mod simplex;
 
-pub use log_sums::{quotient, without_negative_addend};
+pub use log_sums::{as_share, quotient, without_negative_addend};
 pub use repair::{Complaint, suggest};
 pub use simplex::not_on_simplex;
 

@@ -5,13 +5,15 @@ use cavi_algebra::{
     Subscript, Support,
 };
 use cavi_families::{Domain, Extent, Family, Slices, families};
-use cavi_model::{ArgumentSpec, BlockKind, BlockSpec, Model};
+use cavi_model::{ArgumentSpec, BlockKind, BlockSpec, Model, text_of};
 use cavi_syntax::Diagnostic;
 
 use super::listed;
+use super::log_sums::free_name;
 use crate::absent::number_of;
 use crate::blocks::Draft;
 use crate::derive::attempt;
+use crate::joint::with_ancestors;
 
 /// The subject of an error: the block without an update, if there is one, and the statement that prevents it.
 #[derive(Clone, Debug)]
@@ -467,7 +469,7 @@ fn by_entry(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool,
         }
     };
     let arguments: Vec<String> = family.parameters().iter().enumerate().map(argument).collect();
-    let letters = crate::joint::with_ancestors(&model.symbols, &own.letters);
+    let letters = with_ancestors(&model.symbols, &own.letters);
     let letters: Vec<&str> =
         letters.iter().map(|letter| model.symbols.letter(*letter).name.as_str()).collect();
     found.texts.push(format!(
@@ -544,21 +546,40 @@ fn chosen(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool, f
         return;
     }
     let (name, spec) = (own.name.clone(), own.clone());
+    let chance = model
+        .statements
+        .iter()
+        .find(|own| own.target == variable)
+        .and_then(|own| own.arguments.iter().flatten().find(|argument| argument.letters.is_empty()));
+    let symbols = &model.symbols;
+    // A chance that is an element of a latent: the shares have its subscripts.
+    let (within, at) = match chance.map(|own| &own.value) {
+        Some(Expression::Value(array, subscripts)) if symbols.array(*array).kind == ArrayKind::Latent => {
+            (with_ancestors(symbols, &symbols.array(*array).letters), subscripts.clone())
+        }
+        _ => (Vec::new(), Vec::new()),
+    };
     let mut changed = model.clone();
     let (axis, class) =
         (AxisId::from(changed.symbols.axes.len()), LetterId::from(changed.symbols.letters.len()));
-    changed.symbols.letters.push(Letter { name: "c".to_owned(), axis, parent: None });
+    let axis_name = free_name(symbols, &["class", "part"]);
+    let letter_name = free_name(symbols, &["c", "c2"]);
+    // The latent goes, so that its own name is free.
+    let wishes: &[&str] = if name == "on" { &["is_on"] } else { &["on", "is_on"] };
+    let (on_name, share_name) = (free_name(symbols, wishes), free_name(symbols, &["share", "weight"]));
+    let class_name = free_name(symbols, &["class_of", "part_of"]);
+    changed.symbols.letters.push(Letter { name: letter_name.clone(), axis, parent: None });
     let size = Some(Expression::Number(2.0));
-    changed.symbols.axes.push(Axis { name: "class".to_owned(), parent: None, letters: vec![class], size });
+    changed.symbols.axes.push(Axis { name: axis_name.clone(), parent: None, letters: vec![class], size });
     let on = ArrayId::from(changed.symbols.arrays.len());
     let share = ArrayId::from(changed.symbols.arrays.len() + 1);
-    for name in ["on", "share"] {
+    for (name, letters) in [(&on_name, Vec::new()), (&share_name, within.clone())] {
         changed.array_spans.push(model.array_spans[variable.index()]);
         changed.symbols.arrays.push(Array {
-            name: name.to_owned(),
+            name: name.clone(),
             kind: ArrayKind::Constant,
-            letters: vec![class],
-            slice: vec![false],
+            slice: vec![false; letters.len() + 1],
+            letters: letters.into_iter().chain([class]).collect(),
             written: Vec::new(),
             support: Support::Nonnegative,
             ..spec.clone()
@@ -575,10 +596,10 @@ fn chosen(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool, f
             select(&mut argument.value, variable, on);
         }
         if statement.target == variable {
-            let value = Expression::Value(share, vec![Subscript::Letter(class)]);
+            let subscripts = at.iter().cloned().chain([Subscript::Letter(class)]).collect();
             let argument = ArgumentSpec {
                 spelling: 0,
-                value,
+                value: Expression::Value(share, subscripts),
                 letters: vec![class],
                 inverse: None,
                 span: statement.span,
@@ -587,15 +608,37 @@ fn chosen(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool, f
         }
     }
     if compiles(&changed) {
-        let letters: Vec<&str> =
-            spec.letters.iter().map(|letter| model.symbols.letter(*letter).name.as_str()).collect();
+        let letters = |own: &[LetterId]| -> Vec<String> {
+            own.iter().map(|letter| symbols.letter(*letter).name.clone()).collect()
+        };
         let element = |name: &str| {
+            let letters = letters(&with_ancestors(symbols, &spec.letters));
             if letters.is_empty() { name.to_owned() } else { format!("{name}[{}]", letters.join(", ")) }
         };
+        let slice = letters(&within).into_iter().chain([format!(":{letter_name}")]).collect::<Vec<_>>();
+        let (of_class, shares, also) = match chance.map(|own| &own.value) {
+            Some(value @ Expression::Value(array, _)) if !at.is_empty() => {
+                let chance = text_of(symbols, value);
+                let subscripts =
+                    chance.split_once('[').map_or("", |(_, rest)| rest.strip_suffix(']').unwrap_or(rest));
+                let chance = symbols.array(*array).name.clone();
+                (
+                    format!("{share_name}[{subscripts}, :{letter_name}]"),
+                    slice.join(", "),
+                    format!(", `{share_name}` in place of `{chance}`,"),
+                )
+            }
+            _ => (share_name.clone(), slice.join(", "), ",".to_owned()),
+        };
         found.texts.push(format!(
-            "let a class choose: `axis class[c] = 2`, `const on[c]` (0 and 1, by `--set`), `share[:c] ~ {}(1)`, \
-             `{} ~ {}(share)`, and `on[{}]` in place of `{}`: a log of `{name}` is infinite where it is 0, and has no expectation",
-            simplex.name(), element("class_of"), classes.name(), element("class_of"), element(&name),
+            "let a class choose: `axis {axis_name}[{letter_name}] = 2`, `const {on_name}[{letter_name}]` (0 and 1, by `--set`), \
+             `{share_name}[{shares}] ~ {}(1)`, `{} ~ {}({of_class})`{also} and `{on_name}[{}]` in place of `{}`: a log of \
+             `{name}` is infinite where it is 0, and has no expectation",
+            simplex.name(),
+            element(&class_name),
+            classes.name(),
+            element(&class_name),
+            element(&name),
         ));
     }
 }

@@ -29,6 +29,8 @@ impl Average {
     /// Whether `printed` is the average, or not above it.
     fn allows(&self, sign: &str, printed: f64) -> bool {
         match sign {
+            // Of a positive count at a rate of 0 both are infinite.
+            "=" | ">=" if self.mean.is_infinite() => printed == self.mean,
             "=" => (printed - self.mean).abs() <= self.slack(),
             ">=" => printed - self.mean <= self.slack(),
             _ => false,
@@ -80,7 +82,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// The averages of the log-densities of statements over draws (Welford 1962).
+    /// The averages of the log-densities of statements over draws (Welford 1962). One that is infinite at a draw is infinite.
     fn averages(
         &self,
         statements: &[usize],
@@ -93,6 +95,10 @@ impl Page<'_> {
             let latents = self.draw(&implicit, rng);
             for (statement, (mean, squares)) in statements.iter().zip(&mut sums) {
                 let value = self.density(*statement, &latents);
+                if value.is_infinite() || mean.is_infinite() {
+                    (*mean, *squares) = (if value.is_infinite() { value } else { *mean }, 0.0);
+                    continue;
+                }
                 let step = value - *mean;
                 *mean += step / count as f64;
                 *squares += step * (value - *mean);

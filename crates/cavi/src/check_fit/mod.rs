@@ -252,12 +252,13 @@ fn statistics_of(fit: &Reopened, asked: &Asked) -> Result<Vec<Row>, Error> {
     let problem = fit.problem.as_given();
     let looked_at = looked_at(problem, asked)?;
     let threads = Threads::new(asked.threads);
+    let factors = simulate::Factors::of(fit)?;
     let replicate = |draw: usize| -> Result<Vec<f64>, Error> {
         if is_stopped(asked.stop.as_ref()) {
             return Err(Error::Stopped);
         }
         let seed = asked.seed.wrapping_add(draw as u64);
-        let drawn = simulate::from_fit(fit, &simulate::Asked { seed, totals: Vec::new() })?;
+        let drawn = simulate::from_factors(fit, &factors, &simulate::Asked { seed, totals: Vec::new() })?;
         let mut found = Vec::new();
         for array in &looked_at {
             let (BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. }) =

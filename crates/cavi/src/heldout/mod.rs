@@ -50,7 +50,7 @@ pub(crate) use joint::log_weights;
 pub use one_component::{Baselines, OneComponent};
 use predict::Predictor;
 pub use predict::{BATCHES, DRAWS, Score};
-pub(crate) use predict::{exists as is_there, unflat};
+pub(crate) use predict::{exists as is_there, unflat, write_out};
 pub use request::{Asked, Request};
 use request::{Asking, requested};
 

@@ -74,6 +74,31 @@ impl Score {
     }
 }
 
+/// The equations and factors of a program with nothing implicit: what was is at its optimum for the others. `None` where the program
+/// has no equations without implicit factors.
+pub(crate) fn write_out(
+    (model, equations): (&Model, &Equations),
+    bound: &Bound,
+    parameters: &Parameters,
+    seed: u64,
+    threads: usize,
+) -> Option<(Equations, Parameters)> {
+    let written = written_out(model)?;
+    let mut all = cavi_executor::start(&written, bound, seed);
+    let mut items = Vec::new();
+    for (index, block) in written.blocks.iter().enumerate() {
+        let stored = equations.block_of(block.members[0]);
+        match stored.filter(|stored| equations.block(*stored).mode != Mode::Implicit) {
+            Some(stored) => all.blocks[index].clone_from(&parameters.blocks[stored.index()]),
+            None => items.push(Item::block(BlockId::from(index))),
+        }
+    }
+    let mut executor = Executor::new(&written, bound, all, threads).ok()?;
+    executor.sweep(&Schedule { items }).ok()?;
+    let all = executor.parameters().clone();
+    Some((written, all))
+}
+
 /// What a prediction is made from.
 pub(super) struct Predictor<'a> {
     pub model: &'a Model,
@@ -265,22 +290,9 @@ impl Predictor<'_> {
         Some(Weights::Factor { sizes: sizes.to_vec(), values: factor.values, classes: *classes })
     }
 
-    /// The equations and factors of the program with nothing implicit: what was is at its optimum for the others.
+    /// The equations and factors of the program with nothing implicit.
     pub(super) fn write_out(&self) -> Option<(Equations, Parameters)> {
-        let equations = written_out(self.model)?;
-        let mut parameters = cavi_executor::start(&equations, self.bound, self.seed);
-        let mut items = Vec::new();
-        for (index, block) in equations.blocks.iter().enumerate() {
-            let stored = self.equations.block_of(block.members[0]);
-            match stored.filter(|stored| self.equations.block(*stored).mode != Mode::Implicit) {
-                Some(stored) => parameters.blocks[index].clone_from(&self.parameters.blocks[stored.index()]),
-                None => items.push(Item::block(BlockId::from(index))),
-            }
-        }
-        let mut executor = Executor::new(&equations, self.bound, parameters, self.threads.count()).ok()?;
-        executor.sweep(&Schedule { items }).ok()?;
-        let parameters = executor.parameters().clone();
-        Some((equations, parameters))
+        write_out((self.model, self.equations), self.bound, self.parameters, self.seed, self.threads.count())
     }
 
     /// Whether a prediction reads a latent that has no factor of q among the parameters. Of an entry that the fit has `seen` it reads the

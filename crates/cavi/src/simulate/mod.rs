@@ -12,11 +12,12 @@
 mod statement;
 mod write;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cavi_algebra::{ArrayId, ArrayKind, Mode};
-use cavi_executor::{Bound, BoundArray};
+use cavi_algebra::{ArrayId, ArrayKind, Equations, Mode};
+use cavi_executor::{Bound, BoundArray, Parameters};
 use cavi_files::memory;
 use cavi_model::{Model, Statement};
 use rand::{RngCore, SeedableRng};
@@ -25,7 +26,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::bind::{Binding, DataError, Inputs, Labels, bind_to_draw};
 use crate::compile::{Compiled, Source};
 use crate::error::Error;
-use crate::heldout::{sources, unflat};
+use crate::heldout::{sources, unflat, write_out};
 use crate::prepare::Problem;
 use crate::reopen::Reopened;
 use crate::row_totals::RowTotals;
@@ -90,11 +91,54 @@ pub fn from_prior(compiled: &Compiled, inputs: &Inputs, asked: &Asked) -> Result
     Ok(simulated)
 }
 
+/// What latents of a fit are drawn from: the factors of its blocks. Those that are implicit are worked out, each at its optimum for the
+/// others, which takes as much memory as if they had been stored.
+pub(crate) struct Factors<'a> {
+    equations: Cow<'a, Equations>,
+    parameters: Cow<'a, Parameters>,
+}
+
+impl Factors<'_> {
+    /// # Errors
+    /// An implicit factor that cannot be worked out.
+    pub(crate) fn of(fit: &Reopened) -> Result<Factors<'_>, Error> {
+        let Problem { model, equations, binding, .. } = fit.problem.as_given();
+        let Some(implicit) = equations.blocks.iter().find(|own| own.mode == Mode::Implicit) else {
+            return Ok(Factors {
+                equations: Cow::Borrowed(equations),
+                parameters: Cow::Borrowed(&fit.parameters),
+            });
+        };
+        let program = (model, equations);
+        match write_out(program, &binding.bound, &fit.parameters, 0, 1) {
+            Some((equations, parameters)) => {
+                Ok(Factors { equations: Cow::Owned(equations), parameters: Cow::Owned(parameters) })
+            }
+            None => {
+                let name = &model.symbols.array(implicit.members[0]).name;
+                Err(DataError::new(format!(
+                    "`{name}` cannot be drawn: it is implicit, and has no factor that is stored"
+                ))
+                .help(format!("leave `implicit {name}` out of `posterior`, and fit again"))
+                .into())
+            }
+        }
+    }
+}
+
 /// Draws latents from q, and the data given these; what the data say of rows that are complete, their totals, stays.
 ///
 /// # Errors
 /// Draws that have no value.
 pub fn from_fit(fit: &Reopened, asked: &Asked) -> Result<Simulated, Error> {
+    from_factors(fit, &Factors::of(fit)?, asked)
+}
+
+/// The same from factors that were worked out before, where a fit is drawn from again and again.
+///
+/// # Errors
+/// Draws that have no value.
+pub(crate) fn from_factors(fit: &Reopened, factors: &Factors<'_>, asked: &Asked) -> Result<Simulated, Error> {
     let problem = fit.problem.as_given();
     let (model, bound) = (&problem.model, &problem.binding.bound);
     // A factor of q that is implicit is not stored: what it is of is drawn with the data, given the latents that are.
@@ -116,13 +160,9 @@ pub fn from_fit(fit: &Reopened, asked: &Asked) -> Result<Simulated, Error> {
     };
     let mut rng = ChaCha8Rng::seed_from_u64(asked.seed);
     rng.set_stream(FIRST_STREAM - 1);
-    for (id, block) in problem.equations.blocks.iter().enumerate() {
-        if block.mode == Mode::Implicit {
-            continue;
-        }
-        for (variable, values) in
-            sources(&problem.equations, bound, id.into()).draw(&problem.equations, &fit.parameters, &mut rng)
-        {
+    for id in 0..factors.equations.blocks.len() {
+        let source = sources(&factors.equations, bound, id.into());
+        for (variable, values) in source.draw(&factors.equations, &factors.parameters, &mut rng) {
             // Missing data that are latent are drawn with the others.
             if model.symbols.array(variable).kind == ArrayKind::Latent {
                 simulated.bound.arrays[variable.index()] = Some(BoundArray::full(values));
@@ -251,6 +291,12 @@ fn as_seen(seen: &BoundArray, drawn: &BoundArray, shape: &[usize]) -> BoundArray
 type Total<'a> = dyn Fn(ArrayId, usize) -> f64 + 'a;
 
 impl Simulated {
+    /// The data that were drawn and that the program computes from other data (`data y[n] = log(x[n])`): no file is bound to them.
+    pub fn computed(&self) -> Vec<&str> {
+        let own = self.data.iter().map(|id| self.model.symbols.array(*id));
+        own.filter(|array| array.value.is_some()).map(|array| array.name.as_str()).collect()
+    }
+
     /// The arrays whose draws reach so far that a prior must be too vague to be drawn from, with the largest number of each.
     pub fn far(&self) -> Vec<(&str, f64)> {
         let all = self.latents.iter().chain(&self.data);
