@@ -1,6 +1,6 @@
 //! The declarations of data and constants: types, options, values.
 
-use cavi_algebra::{Absent, ArrayId, ArrayKind, Expression, LetterId, Restriction, Support};
+use cavi_algebra::{Absent, ArrayId, ArrayKind, Expression, LetterId, Restriction, Subscript, Support};
 use cavi_families::{DataKind, Family, Slices, functions};
 use cavi_syntax::ast::{self, DataOption, Program, StatementKind};
 use cavi_syntax::{Diagnostic, Span, nearest, print_expression, print_reference};
@@ -297,7 +297,45 @@ impl Resolver<'_> {
         let Some(resolved) = self.expression(&mut scope, value) else { return };
         self.check_constant(id, value, &resolved);
         self.symbols.arrays[id.index()].value = Some(resolved);
+        if let Some(restriction) = self.inherited(id) {
+            self.symbols.arrays[id.index()].restriction = Some(restriction);
+        }
         self.known_number(&Expression::Value(id, Vec::new()));
+    }
+
+    /// Derived data exist where the data exist that they are computed from: what reads `n[v, c]` of `v < c` has the entries of
+    /// `v < c`, unless the program restricts it by itself. Along a summed letter nothing is restricted. Of several restrictions an
+    /// order is taken, which is the narrower one.
+    fn inherited(&self, id: ArrayId) -> Option<Restriction> {
+        let array = self.symbols.array(id);
+        let value = array.value.as_ref().filter(|_| array.kind == ArrayKind::Data)?;
+        if array.restriction.is_some() {
+            return None;
+        }
+        let mut found: Option<Restriction> = None;
+        value.visit_values(&mut |read, subscripts| {
+            let operand = self.symbols.array(read);
+            let own = |letter: LetterId| {
+                let place = operand.letters.iter().position(|own| *own == letter)?;
+                match subscripts.get(place)? {
+                    Subscript::Letter(letter) if array.letters.contains(letter) => Some(*letter),
+                    Subscript::Letter(_) | Subscript::Index(..) => None,
+                }
+            };
+            let inherited = match operand.restriction {
+                Some(Restriction::Different(left, right)) => {
+                    own(left).zip(own(right)).map(|(left, right)| Restriction::Different(left, right))
+                }
+                Some(Restriction::Less(left, right)) => {
+                    own(left).zip(own(right)).map(|(left, right)| Restriction::Less(left, right))
+                }
+                None => None,
+            };
+            if matches!(inherited, Some(Restriction::Less(..))) || found.is_none() {
+                found = inherited.or(found);
+            }
+        });
+        found
     }
 
     /// Resolves the sizes that the text gives to axes.

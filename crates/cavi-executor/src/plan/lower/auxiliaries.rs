@@ -3,7 +3,7 @@
 //! `run/stream.rs`.
 
 use cavi_algebra::rules::{Substitution, substitute};
-use cavi_algebra::{Atom, AuxiliaryId, BlockId, Factor, LetterId, Subscript, Sum, Term};
+use cavi_algebra::{ArrayId, Atom, AuxiliaryId, BlockId, Factor, LetterId, Subscript, Sum, Term};
 
 use super::scope::entry_of;
 use super::{Dim, Lowering, Unplanned};
@@ -60,8 +60,94 @@ impl<'a> Lowering<'a, '_> {
         Ok((node, subscripts.collect()))
     }
 
+    /// An auxiliary variable that stands at the listed entries of an array has no copy elsewhere, and so none by one letter
+    /// alone. Where two of its subscripts are one letter, the second becomes a letter of its own:
+    /// `o[i,i] f(xi[i,i]) = sum_j o[i,j] f(xi[i,j]) [i = j]`, with o the array or its mask.
+    pub(super) fn letters_apart(&mut self, mut term: Term) -> Term {
+        while let Some((array, first, second, letter)) = self.read_at_one_letter(&term, &[]) {
+            let own = self.symbols.letter(letter).parent;
+            let fresh = self.symbols.fresh(letter, own);
+            self.move_apart(&mut term, array, (first, second), (letter, fresh), &[]);
+            term.sums.push(fresh);
+            term.factors.push(Factor::of(Atom::Equal(Subscript::Letter(letter), Subscript::Letter(fresh))));
+        }
+        term
+    }
+
+    /// An array at whose entries an auxiliary variable stands that is read with one letter in two of the array's dimensions:
+    /// the array, the dimensions and the letter. A letter that is summed further in is left to the sum that it belongs to.
+    fn read_at_one_letter(
+        &self,
+        term: &Term,
+        inside: &[LetterId],
+    ) -> Option<(ArrayId, usize, usize, LetterId)> {
+        term.factors.iter().find_map(|factor| {
+            if let Atom::Auxiliary { id, plates } = &factor.atom
+                && let Some((array, places)) = self.places_of_entries(*id)
+            {
+                let own = |dimension: usize| plates[places[dimension]].clone();
+                for second in 1..places.len() {
+                    let Subscript::Letter(letter) = own(second) else { continue };
+                    let first = (0..second).find(|first| own(*first) == own(second));
+                    if let Some(first) = first.filter(|_| !inside.contains(&letter)) {
+                        return Some((array, first, second, letter));
+                    }
+                }
+            }
+            factor.atom.nested().into_iter().flat_map(|sum| &sum.terms).find_map(|nested| {
+                self.read_at_one_letter(nested, &[inside, nested.sums.as_slice()].concat())
+            })
+        })
+    }
+
+    /// Writes a letter anew in the second of two dimensions of an array, its mask and the auxiliary variables at its entries,
+    /// wherever it stands in both.
+    fn move_apart(
+        &self,
+        term: &mut Term,
+        array: ArrayId,
+        (first, second): (usize, usize),
+        (letter, fresh): (LetterId, LetterId),
+        inside: &[LetterId],
+    ) {
+        let one = Subscript::Letter(letter);
+        for factor in &mut term.factors {
+            let here = match &factor.atom {
+                Atom::Auxiliary { id, .. } => self
+                    .places_of_entries(*id)
+                    .filter(|(own, _)| *own == array)
+                    .map(|(_, places)| (places[first], places[second])),
+                Atom::Value(own, _) | Atom::Observed(own, _) => (*own == array).then_some((first, second)),
+                _ => None,
+            };
+            if let (Some((first, second)), false) = (here, inside.contains(&letter))
+                && let Atom::Auxiliary { plates: subscripts, .. }
+                | Atom::Value(_, subscripts)
+                | Atom::Observed(_, subscripts) = &mut factor.atom
+                && subscripts[first] == one
+                && subscripts[second] == one
+            {
+                subscripts[second] = Subscript::Letter(fresh);
+            }
+            for nested in factor.atom.nested_mut().into_iter().flat_map(|sum| &mut sum.terms) {
+                let inside = [inside, nested.sums.as_slice()].concat();
+                self.move_apart(nested, array, (first, second), (letter, fresh), &inside);
+            }
+        }
+    }
+
+    /// Of an auxiliary variable at the listed entries of an array, the array, and for each of its dimensions the plate that
+    /// runs over it.
+    fn places_of_entries(&self, id: AuxiliaryId) -> Option<(ArrayId, Vec<usize>)> {
+        let own = self.equations.auxiliary(id);
+        let (array, entries) = self.listed_entries(&own.square)?;
+        let places: Option<Vec<usize>> =
+            entries.iter().map(|letter| own.plates.iter().position(|plate| plate == letter)).collect();
+        Some((array, places?))
+    }
+
     /// The sparse array whose listed entries are all the copies that are observed, with its letters.
-    fn listed_entries(&self, square: &Sum) -> Option<(cavi_algebra::ArrayId, Vec<LetterId>)> {
+    fn listed_entries(&self, square: &Sum) -> Option<(ArrayId, Vec<LetterId>)> {
         let (first, others) = square.terms.split_first()?;
         let everywhere = |factor: &&Factor| others.iter().all(|other| other.factors.contains(factor));
         first.factors.iter().filter(everywhere).find_map(|factor| {

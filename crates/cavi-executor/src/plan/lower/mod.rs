@@ -289,6 +289,7 @@ impl<'a, 'l> Lowering<'a, 'l> {
             }
         }
         let term = rename_apart(&mut self.symbols, term, &taken);
+        let term = self.letters_apart(term);
         let mut scope = self.scope(domain);
         if self.is_counted(&term) {
             let (counts, coefficient) = self.counts(&term, target)?;
