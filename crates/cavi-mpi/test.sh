@@ -71,20 +71,24 @@ ranks 3 fit lda --data n=counts.csv --set topic=3 --sweeps 10 --quiet --force --
 same one several "the largest axis"
 
 # A fit that is killed goes on over another number of ranks.
-long=(lda --data n=counts.csv --set topic=4 --shards doc=8 --allocations ordinary --sweeps 4000 --tol 0 --quiet --force --threads 1)
+long=(lda --data n=counts.csv --set topic=4 --shards doc=8 --allocations ordinary --sweeps 20000 --tol 0 --quiet --force --threads 1)
 "$mpi" fit "${long[@]}" --out one
+kills=0
 for count in 2 4 1 3; do
   [ "$count" = 2 ] && how=(--out killed) || how=(--resume killed)
   mpirun -n "$count" "$mpi" fit "${long[@]}" "${how[@]}" --checkpoint-every 0.1 >said 2>&1 &
   job=$!
-  sleep 2
+  # Some time after its first checkpoint is there.
+  for _ in $(seq 100); do [ -d .killed.cavi-checkpoints ] || ! kill -0 "$job" 2>/dev/null && break; sleep 0.05; done
+  sleep 0.3
   victim=$(pgrep -P "$job" -n -x cavi-mpi || true)
-  if [ -n "$victim" ]; then kill -9 "$victim"; fi
+  if [ -n "$victim" ] && kill -9 "$victim"; then kills=$((kills + 1)); fi
   wait "$job" || true
 done
 ranks 2 fit "${long[@]}" --resume killed >said 2>&1 || { cat said >&2; fail "a killed fit goes on"; }
 same one killed "killed and resumed"
-echo "ok killed and resumed"
+[ "$kills" -gt 0 ] || fail "no rank was killed"
+echo "ok killed $kills times, and resumed"
 
 refused "there is no axis \`docs\`" 2 fit lda --data n=counts.csv --set topic=3 --shards docs --out no
 refused "each of which needs one" 3 fit lda --data n=counts.csv --set topic=3 --shards doc=2 --out no
