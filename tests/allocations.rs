@@ -7,21 +7,29 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// Programs whose sweeps take memory all the same, and why.
-const TAKING: [(&str, &str); 15] = [
+const TAKING: [(&str, &str); 23] = [
     ("dense_choices", SETS),
+    ("diallel_cross", SETS),
     ("distances", SETS),
     ("field_aware_pairs", SETS),
+    ("lagged_excitation", SETS),
     ("linked_classes", SETS),
     ("linked_counts", "entries out of the range of doubles are listed, for the log space"),
     ("linked_groups", SETS),
     ("linked_three_deep", SETS),
     ("logit_network", SETS),
+    ("logit_network_missing", SETS),
+    ("logit_pairs_in_groups", SETS),
+    ("logit_self_ties", SETS),
     ("pairs_of_rates", "a pass has more modes than its lists have room for"),
     ("products_over_two_parents", SETS),
+    ("products_within_houses", SETS),
     ("ragged_effects", SETS),
     ("ragged_regression", SETS),
     ("shares_of_rates", "entries out of the range of doubles are listed, for the log space"),
+    ("sources_and_background", "entries out of the range of doubles are listed, for the log space"),
     ("supervised_topics", SETS),
+    ("switches_within_groups", SETS),
     ("waiting_between_pairs", SETS),
 ];
 

@@ -117,7 +117,9 @@ fn compare(case: &str, sweeps: u32) -> Vec<String> {
     let mut wrong = Vec::new();
     for part in ["posterior", "axes"] {
         let (own, known) = (files(&out.join(part)), files(&expected.join(part)));
-        if own != known {
+        // Means of members of joint factors stand beside what the cases have.
+        let is_mean = |file: &Path| part == "posterior" && file.to_string_lossy().contains(".mean");
+        if !own.is_superset(&known) || own.difference(&known).any(|more| !is_mean(more)) {
             wrong.push(format!("{part}: files {own:?} and not {known:?}"));
         }
     }

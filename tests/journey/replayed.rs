@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Runs a target, which panics where a promise is broken.
-fn target(name: &str) -> fn(&[u8]) {
+fn target(name: &str) -> targets::Target {
     let found = targets::TARGETS.iter().find(|own| own.0 == name);
     found.unwrap_or_else(|| panic!("there is no target {name}")).1
 }

@@ -17,7 +17,7 @@ use crate::restarts::{facts, told};
 /// A program on small random data.
 fn problem_of(program: &Program, seed: u64) -> Option<Problem> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let shape = Shape { smallest: 4, largest: 7, ..Shape::small(seed % 2 == 0) };
+    let shape = Shape { smallest: 4, largest: 7, ..Shape::small(seed.is_multiple_of(2)) };
     let bound = random_bound(&program.model, shape, &mut rng);
     let binding = Binding { bound, ..Binding::default() };
     let compiled = cavi::compile(&program.text, &program.name).into_compiled().expect("it compiles");
@@ -85,7 +85,9 @@ fn every_second_program(from: usize) {
     let (mut fitted, mut same, mut wrong) = (0, 0, Vec::new());
     for (number, program) in programs().into_iter().skip(from).step_by(2).enumerate() {
         let Some(problem) = problem_of(&program, number as u64) else { continue };
-        let plain = Settings { sweeps: Some(5), tolerance: Some(0.0), threads: 1, ..Settings::default() };
+        // Of several runs that end alike rounding chooses one.
+        let plain =
+            Settings { sweeps: Some(5), tolerance: Some(0.0), restarts: Some(1), ..Settings::default() };
         let varied = match number % 3 {
             0 => Settings { accelerate: Some(true), sweeps: Some(10), ..plain.clone() },
             1 => Settings { verify: true, ..plain.clone() },
@@ -111,7 +113,8 @@ fn every_second_program(from: usize) {
                         let differs = |(one, other): (&cavi::TraceRow, &cavi::TraceRow)| {
                             let (Some(one), Some(other)) = (one.elbo, other.elbo) else { return false };
                             let size = one.abs().max(100.0);
-                            one != other && !((one - other).abs() <= 10.0 * tolerance * size)
+                            one != other
+                                && ((one - other).is_nan() || (one - other).abs() > 10.0 * tolerance * size)
                         };
                         if whole.trace.len() != found.trace.len() || rows.clone().any(differs) {
                             let elbos = |own: &Fit| own.trace.iter().map(|row| row.elbo).collect::<Vec<_>>();

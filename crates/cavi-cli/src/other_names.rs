@@ -154,7 +154,10 @@ pub fn answer(error: &clap::Error, arguments: &[String]) -> Option<String> {
             let option = given.split([' ', '=']).next()?;
             if option.starts_with('-') {
                 let here = here(&OPTIONS, &option.trim_start_matches('-').replace('_', "-"));
-                let near = text(ContextKind::SuggestedArg).map(|near| format!("did you mean `{near}`?"));
+                // What shares a few letters alone is no guess at what was meant.
+                let is_near = |near: &&str| nearest(option, std::iter::once(*near)).is_some();
+                let near = text(ContextKind::SuggestedArg).filter(is_near);
+                let near = near.map(|near| format!("did you mean `{near}`?"));
                 let command = arguments.get(1).filter(|own| commands().contains(own));
                 let listed =
                     command.map(|own| format!("`cavi {own} --help` lists the options of `cavi {own}`"));

@@ -128,6 +128,8 @@ impl Options {
             given: None,
             stop: Some(Arc::clone(stop)),
             checkpoints: None,
+            shards: None,
+            others: None,
             glances: None,
         })
     }

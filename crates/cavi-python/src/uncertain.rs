@@ -95,7 +95,10 @@ pub fn intervals_of(
         }
         let own = [("sweeps", sweeps.is_some()), ("tol", tol.is_some()), ("form", form != "percentile")];
         if let Some((argument, _)) = own.iter().find(|(_, given)| *given && bootstrap.is_none()) {
-            return Err(usage(format!("{argument} without bootstrap"), "arguments of refits beside bootstrap=200"));
+            return Err(usage(
+                format!("{argument} without bootstrap"),
+                "arguments of refits beside bootstrap=200",
+            ));
         }
         if bootstrap.is_none() && !linear_response && inputs.is_some() {
             let possible = "no data for intervals by q; bootstrap=200 or linear_response=True read them";

@@ -17,8 +17,11 @@ use cavi_syntax::{parse, print, render_all};
 pub use algebra::canonical;
 pub use stored::{begins, checkpoint, resumes, start};
 
-/// All targets.
-pub const TARGETS: [(&str, fn(&[u8])); 7] = [
+/// What is done with bytes.
+pub type Target = fn(&[u8]);
+
+/// All targets, by their names.
+pub const TARGETS: [(&str, Target); 7] = [
     ("text", text),
     ("format", format),
     ("canonical", canonical),

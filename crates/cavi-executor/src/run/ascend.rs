@@ -72,11 +72,11 @@ impl<'a> Executor<'a> {
             rest = others;
         }
         // What lies on the boundary stays there, and so does what is held.
-        let held: Vec<bool> = match &self.state.work.observed[id.index()] {
-            Some(observed) => (0..from.len()).map(|place| observed.is_held(place)).collect(),
-            None => vec![false; from.len()],
-        };
-        let free = || (0..from.len()).filter(|place| from[*place].is_finite() && !held[*place]);
+        let observed = self.state.work.observed[id.index()].as_ref();
+        let held: Option<Vec<bool>> =
+            observed.map(|own| (0..from.len()).map(|place| own.is_held(place)).collect());
+        let is_held = |place: usize| held.as_ref().is_some_and(|held| held[place]);
+        let free = || (0..from.len()).filter(|place| from[*place].is_finite() && !is_held(*place));
         let whole = |part: &[f64]| {
             let mut whole = from.clone();
             free().zip(part).for_each(|(place, u)| whole[place] = *u);
@@ -138,7 +138,7 @@ impl<'a> Executor<'a> {
             column.copy_from_slice(&own.back(member));
             rest = others;
         }
-        // There and back may round what is held.
+        // There and back may round what is held. Of a point this cannot fail.
         let _ = self.state.observe(id);
         self.state.touch(id);
     }

@@ -83,7 +83,7 @@ impl Executor<'_> {
     pub fn rotate(&mut self, rotation: &Rotation, blocks: &[BlockId]) -> Result<f64, Trouble> {
         let may_move = |block: BlockId| blocks.contains(&block) && !self.is_observed(block);
         let Some(followers) = self.space().followers(rotation, &may_move) else { return Ok(0.0) };
-        self.to_optimum(&followers)?;
+        self.reach_optimum(&followers)?;
         let known = self.space().known(rotation, &followers);
         let known = known.into_iter().map(|block| (block, self.prior_pairs(block))).collect();
         let work = &self.state.work;
@@ -104,7 +104,7 @@ impl Executor<'_> {
     ///
     /// # Errors
     /// If one has no update.
-    pub(crate) fn to_optimum(&mut self, blocks: &[BlockId]) -> Result<(), Trouble> {
+    pub(crate) fn reach_optimum(&mut self, blocks: &[BlockId]) -> Result<(), Trouble> {
         blocks.iter().try_for_each(|id| {
             self.refresh(&[*id])?;
             self.update(*id)

@@ -394,7 +394,7 @@ impl<'a> Joined<'a> {
         if !followers.is_empty() {
             self.take_frame();
             let followers = followers.clone();
-            self.at_all(move |executor| executor.to_optimum(&followers))?;
+            self.at_all(move |executor| executor.reach_optimum(&followers))?;
         }
         let mut known = BTreeMap::new();
         for block in space.known(rotation, &followers) {

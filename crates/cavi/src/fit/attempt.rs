@@ -28,6 +28,18 @@ struct Begun {
     stopped: bool,
 }
 
+/// What a run's passes and sweeps begin from, beside the executor.
+struct Beginning<'b> {
+    /// The points of the start, to see which of them nothing moves.
+    points: Option<&'b [Vec<f64>]>,
+    /// The rows of the trace that it has, the memory that was taken, and whether the callback has stopped it.
+    trace: Vec<TraceRow>,
+    peak_bytes: usize,
+    stopped: bool,
+    /// The checkpoint that it goes on from.
+    earlier: Option<Snapshot<'b>>,
+}
+
 /// Where a run's sweeps are, beside the executor.
 pub(super) struct Sweeps<'e> {
     pub(super) trace: Vec<TraceRow>,
@@ -226,7 +238,8 @@ impl Context<'_> {
         let Begun { parameters, trace, peak_bytes, stopped } = begun;
         let go = |executor: Runner<'_>| {
             let earlier = earlier.filter(|_| is_warm || in_passes.is_some());
-            let from = (from.as_deref(), (trace, peak_bytes, stopped), earlier);
+            let points = from.as_deref();
+            let from = Beginning { points, trace, peak_bytes, stopped, earlier };
             let cut = cut.map(|cut| (cut, in_passes));
             self.go((restart, threads), (&ground, executor), from, cut, &mut clock, warnings, callback)
         };
@@ -239,11 +252,7 @@ impl Context<'_> {
         &self,
         (restart, threads): (u64, usize),
         (ground, mut executor): (&Ground<'g>, Runner<'g>),
-        (from, (trace, peak_bytes, stopped), earlier): (
-            Option<&[Vec<f64>]>,
-            (Vec<TraceRow>, usize, bool),
-            Option<Snapshot<'_>>,
-        ),
+        Beginning { points, trace, peak_bytes, stopped, earlier }: Beginning<'_>,
         cut: Option<(Cut<'_>, Option<Midway>)>,
         clock: &mut Clock<'_>,
         warnings: &mut Vec<Diagnostic>,
@@ -289,7 +298,7 @@ impl Context<'_> {
             row.rel_change = Some(rel_change(before, elbo));
         }
         let done = trace.last().map_or(0, |row| row.sweep as u64);
-        if let Some(from) = from.filter(|_| done > 0 && failure.is_none()) {
+        if let Some(from) = points.filter(|_| done > 0 && failure.is_none()) {
             let found = crate::points::undetermined(self.model, self.equations, bound, &mut executor, from);
             warnings.extend(found);
         }

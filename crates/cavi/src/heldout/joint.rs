@@ -48,12 +48,15 @@ pub(crate) fn log_weights(
     let problem = fit.problem.as_given();
     let (model, equations, bound) = (&problem.model, &problem.equations, &problem.binding.bound);
     let name = |array: ArrayId| &model.symbols.array(array).name;
+    let is_implicit = |latent: &ArrayId| {
+        equations.block_of(*latent).is_none_or(|stored| equations.block(stored).mode == Mode::Implicit)
+    };
+    if let Some(implicit) = model.symbols.latents().find(is_implicit) {
+        return Err(format!("`{}` is implicit, and has no draws", name(implicit)));
+    }
     let mut sources = Vec::new();
     for (index, block) in equations.blocks.iter().enumerate() {
         let id = BlockId::from(index);
-        if block.mode == Mode::Implicit {
-            return Err(format!("`{}` is implicit, and has no draws", name(block.members[0])));
-        }
         let source = Source::new(equations, bound, id);
         if !is_certain(equations, id) && !source.has_density(equations) {
             return Err(format!("the density of q(`{}`) is not evaluated at draws", name(block.members[0])));

@@ -103,7 +103,12 @@ impl Factors<'_> {
     /// An implicit factor that cannot be worked out.
     pub(crate) fn of(fit: &Reopened) -> Result<Factors<'_>, Error> {
         let Problem { model, equations, binding, .. } = fit.problem.as_given();
-        let Some(implicit) = equations.blocks.iter().find(|own| own.mode == Mode::Implicit) else {
+        // An implicit latent is derived as allocations of a sum, or has a factor that is not stored.
+        let is_implicit = |latent: &ArrayId| {
+            let stored = equations.block_of(*latent);
+            stored.is_none_or(|stored| equations.block(stored).mode == Mode::Implicit)
+        };
+        let Some(implicit) = model.symbols.latents().find(is_implicit) else {
             return Ok(Factors {
                 equations: Cow::Borrowed(equations),
                 parameters: Cow::Borrowed(&fit.parameters),
@@ -115,7 +120,7 @@ impl Factors<'_> {
                 Ok(Factors { equations: Cow::Owned(equations), parameters: Cow::Owned(parameters) })
             }
             None => {
-                let name = &model.symbols.array(implicit.members[0]).name;
+                let name = &model.symbols.array(implicit).name;
                 Err(DataError::new(format!(
                     "`{name}` cannot be drawn: it is implicit, and has no factor that is stored"
                 ))
@@ -141,14 +146,8 @@ pub fn from_fit(fit: &Reopened, asked: &Asked) -> Result<Simulated, Error> {
 pub(crate) fn from_factors(fit: &Reopened, factors: &Factors<'_>, asked: &Asked) -> Result<Simulated, Error> {
     let problem = fit.problem.as_given();
     let (model, bound) = (&problem.model, &problem.binding.bound);
-    // A factor of q that is implicit is not stored: what it is of is drawn with the data, given the latents that are.
-    let is_implicit = |own: &Statement| {
-        let block = problem.equations.block_of(own.target);
-        block.is_some_and(|id| problem.equations.block(id).mode == Mode::Implicit)
-    };
-    let wanted: Vec<&Statement> =
-        model.statements.iter().filter(|own| own.observed || is_implicit(own)).collect();
-    let data: Vec<ArrayId> = wanted.iter().filter(|own| own.observed).map(|own| own.target).collect();
+    let wanted: Vec<&Statement> = model.statements.iter().filter(|own| own.observed).collect();
+    let data: Vec<ArrayId> = wanted.iter().map(|own| own.target).collect();
     let totals = totals(model, asked, &data)?;
     let mut simulated = Simulated {
         model: model.clone(),

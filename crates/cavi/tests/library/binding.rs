@@ -132,7 +132,11 @@ fn starts_are_read_and_written_back_byte_for_byte() {
         }
         // The same files as a fit writes, with the same headers.
         let expected = files(&case.join("expected/sweeps_1/posterior"));
-        assert_eq!(written.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "{name}");
+        // Means of members of joint factors stand beside what the cases have.
+        let is_expected = |file: &&PathBuf| expected.contains_key(*file);
+        assert_eq!(written.keys().filter(is_expected).count(), expected.len(), "{name}");
+        let mut others = written.keys().filter(|file| !is_expected(file));
+        assert!(others.all(|file| file.to_string_lossy().contains(".mean")), "{name}");
         for (file, bytes) in &expected {
             assert_eq!(written[file][..128], bytes[..128], "{name}: {}", file.display());
         }
