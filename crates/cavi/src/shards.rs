@@ -21,7 +21,7 @@ pub enum Shards {
     Axis {
         /// Its name.
         axis: String,
-        /// How many; [`SHARDS`] unless given.
+        /// How many; 16 unless given.
         shards: Option<u64>,
     },
 }
