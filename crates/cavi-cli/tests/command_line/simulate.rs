@@ -242,3 +242,20 @@ fn what_cannot_be_drawn_is_refused_with_the_reason() {
     let output = cavi(&directory, &["simulate", "wide.cavi", "--set", "row=9", "--out", "s"]);
     assert!(output.status.success() && text(&output.stderr).contains("too vague to be drawn from"));
 }
+
+#[test]
+fn what_a_fit_holds_no_values_of_is_named() {
+    let directory = scratch("simulate_implicit");
+    let model = "axis row[i]\naxis class[k] = 2\ndata x[i] : real\nz[i] ~ Categorical(pi)\npi[:k] ~ Dirichlet(1)\n\
+        mu[k] ~ Normal(0, sd = 3)\nx[i] ~ Normal(mu[z[i]], sd = 1)\nposterior {\n  implicit z\n}\n";
+    fs::write(directory.join("m.cavi"), model).unwrap();
+    fs::write(directory.join("x.csv"), "1\n2\n-1\n-2\n").unwrap();
+    let output = cavi(&directory, &["fit", "m.cavi", "--data", "x=x.csv", "--out", "o", "--quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = cavi(&directory, &["simulate", "o", "--out", "s"]);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    for wanted in ["`x` cannot be drawn", "no values of `z`", "leave `z` out of `implicit`"] {
+        assert!(message.contains(wanted), "{message}");
+    }
+}

@@ -303,17 +303,32 @@ impl Simulated {
                 if statement.observed { self.data.push(target) } else { self.latents.push(target) }
             }
             if rest.len() == before {
-                let names: Vec<&str> =
-                    rest.iter().map(|own| self.model.symbols.array(own.target).name.as_str()).collect();
-                return Err(DataError::new(format!(
-                    "{} cannot be drawn: what they read has no values",
-                    names.join(", ")
-                ))
-                .into());
+                return Err(self.without_values(&rest).into());
             }
             waiting = rest;
         }
         Ok(())
+    }
+
+    /// That statements cannot be drawn from, for what they read is drawn by none of them and stands in no file.
+    fn without_values(&self, statements: &[&Statement]) -> DataError {
+        let quoted = |arrays: &BTreeSet<ArrayId>| {
+            let names = arrays.iter().map(|own| format!("`{}`", self.model.symbols.array(*own).name));
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let drawn: BTreeSet<ArrayId> = statements.iter().map(|own| own.target).collect();
+        let mut lacking = BTreeSet::new();
+        for argument in statements.iter().flat_map(|own| &own.arguments).flatten() {
+            argument.value.visit_values(&mut |array, _| {
+                if self.bound.arrays[array.index()].is_none() && !drawn.contains(&array) {
+                    lacking.insert(array);
+                }
+            });
+        }
+        let (drawn, lacking) = (quoted(&drawn), quoted(&lacking));
+        DataError::new(format!("{drawn} cannot be drawn: the fit holds no values of {lacking}"))
+            .possible("data that read latents with files of their own; implicit latents have none")
+            .help(format!("leave {lacking} out of `implicit` in the program's `posterior`, and fit again"))
     }
 
     /// Whether everything that a statement reads has its values.
