@@ -68,3 +68,11 @@ fn the_first_entry_with_equal_indices_is_named() {
     let Err(cavi::Error::Program { diagnostics, .. }) = refused else { panic!("the data were taken") };
     assert_eq!(diagnostics[0].message, "`one[g]` and `other[g]` are equal at `score[4]`");
 }
+
+/// The page says nothing of entries at which they are equal, and is checked at data that have none.
+#[test]
+fn the_derivation_is_true_of_data_that_keep_them_apart() {
+    let verified = compile(ONE, "skills.cavi").into_compiled().expect("it compiles").verify(200);
+    assert!(verified.failed.is_empty(), "{:?}", verified.failed);
+    assert!(verified.total().relations > 40, "{} relations", verified.total().relations);
+}

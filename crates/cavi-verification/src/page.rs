@@ -43,8 +43,8 @@ impl<'a> Page<'a> {
         bound: &'a Bound,
         alternatives: &'a [Latents],
     ) -> Result<Page<'a>, String> {
-        let rows = rows(&derivation.printed(Format::Text))?;
         let symbols = &subject.equations.symbols;
+        let rows = rows(&derivation.printed(Format::Text), symbols)?;
         let new = |row: &Row| match &row.left {
             Tree::Name(name, _) => symbols.find(name).is_none(),
             _ => true,

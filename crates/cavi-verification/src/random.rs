@@ -344,14 +344,33 @@ fn totals(model: &Model, bound: &mut Bound, rng: &mut ChaCha8Rng) {
             continue;
         }
         let world = World::new(&model.symbols, bound);
-        let mut limits = Vec::new();
-        let mut at = world.nowhere();
-        world.each(&statement.plates, &mut at, &mut |at| limits.push(world.value(&argument.value, at)));
-        let Some(BoundArray::Dense { values, .. }) = &mut bound.arrays[statement.target.index()] else {
-            panic!("data under a total are drawn dense")
+        let sizes = bound.shape(&model.symbols, statement.target);
+        // By places in C order; there is no limit where no copy of the statement stands.
+        let mut limits = vec![f64::INFINITY; sizes.iter().product()];
+        let letters = &model.symbols.array(statement.target).letters;
+        world.each(letters, &mut world.nowhere(), &mut |at| {
+            let positions: Vec<usize> = letters.iter().filter_map(|letter| at[letter.index()]).collect();
+            limits[world.place(statement.target, &positions)] = world.value(&argument.value, at);
+        });
+        let (values, places): (&mut Vec<f64>, Vec<usize>) = match &mut bound.arrays[statement.target.index()]
+        {
+            Some(BoundArray::Dense { values, .. }) => {
+                let places = (0..values.len()).collect();
+                (values, places)
+            }
+            Some(BoundArray::Sparse { indices, values, .. }) => {
+                let place = |entry: usize| {
+                    let own = indices.iter().zip(&sizes);
+                    own.fold(0, |place, (column, size)| place * size + column[entry] as usize)
+                };
+                let places = (0..values.len()).map(place).collect();
+                (values, places)
+            }
+            None => continue,
         };
-        for (value, limit) in values.iter_mut().zip(&limits) {
-            if *value > *limit {
+        for (value, place) in values.iter_mut().zip(places) {
+            let limit = limits[place];
+            if *value > limit {
                 *value = (limit * rng.random::<f64>()).round();
             }
         }

@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use cavi_algebra::{Support, Symbols};
+
 /// A printed formula.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
@@ -114,12 +116,12 @@ impl Tree {
     }
 }
 
-/// The tree of a printed formula.
+/// The tree of a printed formula, in the names of `symbols`.
 ///
 /// # Errors
 /// What could not be read.
-pub fn read(text: &str) -> Result<Tree, String> {
-    let mut input = Input { rest: text };
+pub fn read(text: &str, symbols: &Symbols) -> Result<Tree, String> {
+    let mut input = Input { rest: text, symbols };
     let tree = input.sum()?;
     if input.rest.is_empty() { Ok(tree) } else { Err(format!("`{}` is left of `{text}`", input.rest)) }
 }
@@ -128,8 +130,8 @@ pub fn read(text: &str) -> Result<Tree, String> {
 ///
 /// # Errors
 /// What could not be read.
-pub fn read_conditions(text: &str) -> Result<Vec<Relation>, String> {
-    let mut input = Input { rest: text };
+pub fn read_conditions(text: &str, symbols: &Symbols) -> Result<Vec<Relation>, String> {
+    let mut input = Input { rest: text, symbols };
     let mut all = vec![input.relation()?.1];
     while input.takes(", ") {
         all.push(input.relation()?.1);
@@ -139,6 +141,7 @@ pub fn read_conditions(text: &str) -> Result<Vec<Relation>, String> {
 
 struct Input<'t> {
     rest: &'t str,
+    symbols: &'t Symbols,
 }
 
 impl Input<'_> {
@@ -293,9 +296,15 @@ impl Input<'_> {
                 return Ok(Tree::Sum(range, Box::new(body)));
             }
             "E" | "H" if self.takes("[") => {
-                let inside = self.sum()?;
+                let mut inside = vec![self.sum()?];
+                if self.takes(",") {
+                    self.takes(" ");
+                    inside.extend(self.subscripts()?);
+                    return Ok(Tree::Name(word, inside));
+                }
                 self.needs("]")?;
-                return Ok(Tree::Call(word, vec![inside]));
+                let is_element = self.is_subscript(&word, &inside[0]);
+                return Ok(if is_element { Tree::Name(word, inside) } else { Tree::Call(word, inside) });
             }
             "p" if self.takes("(") => {
                 let end = self.rest.find(')').ok_or("p( without )")?;
@@ -342,6 +351,23 @@ impl Input<'_> {
             return Ok(Tree::Contraction(Box::new(matrix), Box::new(vector), letter));
         }
         Ok(element)
+    }
+
+    /// Whether what stands in square brackets behind `E` or `H` is the subscript of an array that the program calls so: a letter, a
+    /// slice or an index. An expectation is of a variable, and an entropy of a factor of q.
+    fn is_subscript(&self, word: &str, inside: &Tree) -> bool {
+        let subscript = match inside {
+            Tree::Slice(_) => true,
+            Tree::Name(name, inner) => match self.symbols.find(name) {
+                Some(array) => matches!(self.symbols.array(array).support, Support::Index(_)),
+                None => {
+                    let name = name.trim_end_matches('\'');
+                    inner.is_empty() && self.symbols.letters.iter().any(|own| own.name == name)
+                }
+            },
+            _ => false,
+        };
+        subscript && self.symbols.find(word).is_some()
     }
 
     /// `(2 pi)` and `(3 pi / 2)`, which stand next.

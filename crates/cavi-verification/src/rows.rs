@@ -1,8 +1,9 @@
 //! The rows of a page, read back, with where they stand and what they define.
 
+use cavi_algebra::Symbols;
 use cavi_algebra::print::Printed;
 
-use crate::read::{Relation, Tree, read, read_conditions as conditions};
+use crate::read::{Relation, Tree, read, read_conditions};
 use crate::value::Defined;
 
 /// A row, read back, with where it stands.
@@ -27,11 +28,11 @@ pub struct Row {
     pub together: usize,
 }
 
-/// The rows of a page, but for the statements themselves.
+/// The rows of a page, but for the statements themselves, in the names of `symbols`.
 ///
 /// # Errors
 /// What could not be read.
-pub fn rows(pieces: &[Printed]) -> Result<Vec<Row>, String> {
+pub fn rows(pieces: &[Printed], symbols: &Symbols) -> Result<Vec<Row>, String> {
     let (mut section, mut about, mut together) = (String::new(), String::new(), 0);
     let mut rows: Vec<Row> = Vec::new();
     for piece in pieces {
@@ -50,10 +51,11 @@ pub fn rows(pieces: &[Printed]) -> Result<Vec<Row>, String> {
             Printed::Relation { sign: "~", .. } => {}
             Printed::Relation { left, sign, right, note } => {
                 let shown = format!("{left} {sign} {right}");
-                let tree = |text: &str| read(text).map_err(|problem| format!("{shown}: {problem}"));
+                let tree = |text: &str| read(text, symbols).map_err(|problem| format!("{shown}: {problem}"));
                 let (left, right) = (tree(left)?, tree(right)?);
                 let (section, about) = (section.clone(), about.clone());
-                let conditions = note.as_deref().and_then(|note| note.strip_prefix("for ")).map(conditions);
+                let conditions = note.as_deref().and_then(|note| note.strip_prefix("for "));
+                let conditions = conditions.map(|note| read_conditions(note, symbols));
                 let conditions = conditions.transpose()?.unwrap_or_default();
                 let note = String::new();
                 rows.push(Row { section, about, left, sign, right, shown, note, conditions, together });
@@ -171,12 +173,11 @@ pub fn free_letters(tree: &Tree, bound: &mut Vec<String>, out: &mut Vec<String>)
         Tree::Sum(range, _) | Tree::Count(range) => {
             let before = bound.len();
             bound.extend(range.letters.iter().cloned());
-            let mut inside: Vec<&Tree> = range
-                .conditions
-                .iter()
-                .flat_map(|own| own.sides())
-                .filter(|own| !matches!(own, Tree::Name(_, inner) if inner.is_empty()))
-                .collect();
+            // Bare letters of conditions are subscripts, as those of an indicator.
+            let sides = range.conditions.iter().flat_map(|own| own.sides());
+            let conditions: Vec<Tree> =
+                sides.map(|side| Tree::Name(String::new(), vec![side.clone()])).collect();
+            let mut inside: Vec<&Tree> = conditions.iter().collect();
             if let Tree::Sum(_, body) = tree {
                 inside.push(body);
             }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use cavi_algebra::BlockId;
 use cavi_algebra::print::{Columns, Derivation, Format, Level, Notation, Run, Standard};
-use cavi_executor::start;
+use cavi_algebra::{BlockId, Subscript};
+use cavi_executor::{Bound, start};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -14,6 +14,7 @@ use crate::random::{Shape, random_bound};
 use crate::rows::{Row, rows};
 use crate::subject::Subject;
 use crate::tally::Tally;
+use crate::world::World;
 
 /// Sets of random data: dense ones, and sparse ones where the program allows such.
 const DATA: u64 = 2;
@@ -58,6 +59,9 @@ pub struct Failed {
     /// The line, and what was found.
     pub problem: String,
 }
+
+/// How often data are drawn until subscripts differ that have to.
+const TRIES: usize = 10_000;
 
 /// What was found of the lines of a page.
 #[derive(Clone, Debug)]
@@ -119,7 +123,7 @@ pub fn verify(subject: Subject<'_>, standard: &dyn Standard, draws: usize) -> Ve
     for seed in 0..DATA {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let shape = Shape { smallest: 2, largest: 2, ..Shape::small(seed % 2 == 1) };
-        let bound = random_bound(subject.model, shape, &mut rng);
+        let Some(bound) = random_bound_apart(subject, shape, &mut rng) else { continue };
         let parameters = start(subject.equations, &bound, seed);
         let drawn = alternatives(subject, &bound, &parameters, ALTERNATIVES + 1, &mut rng);
         let page = match Page::new(subject, &derivation, &bound, &drawn) {
@@ -141,12 +145,41 @@ pub fn verify(subject: Subject<'_>, standard: &dyn Standard, draws: usize) -> Ve
     Verified { draws, data: DATA, lines: all.len(), found, rest, failed }
 }
 
+/// Random data in which subscripts differ that the program has to keep apart; `None` where no data of a few positions have this, so
+/// that there is nothing to evaluate the page at.
+fn random_bound_apart(subject: Subject<'_>, shape: Shape, rng: &mut ChaCha8Rng) -> Option<Bound> {
+    (0..TRIES).map(|_| random_bound(subject.model, shape, rng)).find(|bound| are_apart(subject, bound))
+}
+
+/// Whether no statement has an observed entry at which two of its subscripts are equal that data have to keep apart.
+fn are_apart(subject: Subject<'_>, bound: &Bound) -> bool {
+    let world = World::new(&subject.model.symbols, bound);
+    subject.model.statements.iter().zip(&subject.equations.statements).all(|(statement, own)| {
+        let mut apart = true;
+        world.each(&statement.plates, &mut world.nowhere(), &mut |at| {
+            let equal = |(left, right): &(Subscript, Subscript)| {
+                world.position(left, at) == world.position(right, at)
+            };
+            if !own.apart.iter().any(equal) {
+                return;
+            }
+            let entry: Vec<usize> = statement.plates.iter().filter_map(|letter| at[letter.index()]).collect();
+            let is_whole = !statement.observed || !statement.slices.is_empty();
+            apart &= !is_whole && !world.observed(statement.target, &entry);
+        });
+        apart
+    })
+}
+
 /// The different relations of a page, the steps of all blocks among them.
 fn lines(derivation: &Derivation<'_>) -> Vec<String> {
     let steps = (0..derivation.equations.blocks.len()).map(BlockId::from);
     let mut pieces = derivation.printed(Format::Text);
     pieces.extend(steps.flat_map(|id| derivation.printed_steps(id, Format::Text)));
-    let shown = rows(&pieces).unwrap_or_default().into_iter().map(|row: Row| row.shown);
+    let shown = rows(&pieces, &derivation.equations.symbols)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|row: Row| row.shown);
     let mut seen = BTreeSet::new();
     shown.filter(|line| seen.insert(line.clone())).collect()
 }

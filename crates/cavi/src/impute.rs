@@ -64,15 +64,18 @@ pub fn tables(fit: &Reopened, asked: &Asked) -> Result<Vec<Table>, Error> {
     let mut tables = Vec::new();
     for array in arrays(problem, &asked.arrays)? {
         let cells = Cells { problem, array, only: &only };
-        if !asked.all && cells.is_of_entries() {
+        let has_missing = problem.binding.bound.array(array).has_missing();
+        if !asked.all && cells.is_of_entries() && !has_missing {
             let name = &problem.equations.symbols.array(array).name;
             return Err(DataError::new(format!(
                 "entries of `{name}` that are not listed cannot be predicted: the program has latents of its own at each listed entry"
             ))
-            .help("--all predicts those that are listed")
+            .help(format!(
+                "list the wanted entries of `{name}` without a value (NaN) and fit again, and they have these latents; --all predicts those that are listed"
+            ))
             .into());
         }
-        if !asked.all && !problem.binding.bound.array(array).has_missing() {
+        if !asked.all && !has_missing {
             continue;
         }
         tables.push(cells.table(fit, asked)?);

@@ -331,6 +331,12 @@ fn entries_with_latents_of_their_own_are_told_apart() {
     succeed(&directory, &["impute", "o", "--all", "--quiet"]);
     let all = lines(&directory, "o/imputed/x.csv");
     assert_eq!((all[0].join(",").as_str(), all.len()), ("row,column,mean,sd,value", 8));
+    // An entry that is listed without a value has latents of its own.
+    fs::write(directory.join("y.csv"), "row,column,value\np,a,1\np,b,2\nq,a,\nq,b,2\nr,b,2.5\n").unwrap();
+    fit(&directory, "m.cavi", "x=y.csv", "listed", &[]);
+    succeed(&directory, &["impute", "listed", "--quiet"]);
+    let missing = lines(&directory, "listed/imputed/x.csv");
+    assert_eq!((missing.len(), &missing[1][..2]), (2, &["q".to_owned(), "a".to_owned()][..]));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Expected squares that are written out: equal to the average of the square.
 
 use crate::page::Page;
-use crate::read::Range;
+use crate::read::{Range, Tree};
 use crate::rows::{Row, at_row, free_letters};
 use crate::tally::{Tally, deviation};
 
@@ -13,6 +13,9 @@ impl Page<'_> {
             let (reader, mut at) = (self.reader(), Vec::new());
             let mut letters = Vec::new();
             free_letters(&row.left, &mut Vec::new(), &mut letters);
+            for side in row.conditions.iter().flat_map(|own| own.sides()) {
+                free_letters(&Tree::Name(String::new(), vec![side.clone()]), &mut Vec::new(), &mut letters);
+            }
             let letters = letters.into_iter().filter(|own| reader.letter(own).is_some()).collect();
             let range = Range { letters, conditions: row.conditions.clone() };
             let (mut worst, mut largest) = (String::new(), 0.0_f64);

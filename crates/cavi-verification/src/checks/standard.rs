@@ -27,7 +27,7 @@ impl Page<'_> {
 
     fn check_family(&self, id: BlockId, rng: &mut ChaCha8Rng, tally: &mut Tally) -> Result<(), String> {
         let block = self.subject.equations.block(id);
-        let rows = rows(&self.derivation.printed_steps(id, Format::Text))?;
+        let rows = rows(&self.derivation.printed_steps(id, Format::Text), self.symbols())?;
         let rows: Vec<&Row> = rows.iter().filter(|row| row.section == "Update").collect();
         let family = posterior(block.family);
         // Several vectors beside each other are told in words.

@@ -23,7 +23,7 @@ impl Page<'_> {
     }
 
     fn check_block(&self, id: BlockId, rng: &mut ChaCha8Rng, tally: &mut Tally) -> Result<(), String> {
-        let rows = rows(&self.derivation.printed_steps(id, Format::Text))?;
+        let rows = rows(&self.derivation.printed_steps(id, Format::Text), self.symbols())?;
         let block = self.subject.equations.block(id);
         let symbols = self.symbols();
         let member = block.members[0];
