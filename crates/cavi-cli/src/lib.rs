@@ -101,7 +101,11 @@ fn wrong_value(error: &clap::Error) -> Option<String> {
         (ErrorKind::InvalidValue, _) if value.is_empty() => "expected a value".to_owned(),
         _ => return None,
     };
-    let given = if value.is_empty() { option.to_owned() } else { format!("{option} {value}") };
+    let given = match option.strip_suffix(']').and_then(|option| option.split_once("[=")) {
+        Some((option, _)) => format!("{option}={value}"),
+        None if value.is_empty() => option.to_owned(),
+        None => format!("{option} {value}"),
+    };
     Some(format!("error: `{given}`: {possible}\n"))
 }
 

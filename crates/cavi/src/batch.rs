@@ -5,9 +5,10 @@ use std::fmt;
 use cavi_algebra::{AxisId, Symbols};
 use cavi_executor::shard::Visits;
 use cavi_model::Model;
-use cavi_syntax::{Diagnostic, nearest};
+use cavi_syntax::Diagnostic;
 
 use crate::fit::Settings;
+use crate::shards::axis_and_shards;
 
 /// As many shards, unless told otherwise; fewer where the axis has fewer positions.
 pub const SHARDS: u64 = 16;
@@ -56,30 +57,8 @@ impl Batch {
         if text == "none" {
             return Ok(Batch::Off);
         }
-        let (axis, shards) = match text.split_once('=') {
-            None => (text, None),
-            Some((axis, shards)) => match shards.parse::<u64>() {
-                Ok(shards) if shards > 0 => (axis, Some(shards)),
-                _ => {
-                    let wrong = Diagnostic::error("E0616", format!("`{shards}` is no number of shards"))
-                        .possible("a whole number, 1 or greater")
-                        .help(format!("write `--batch {axis}={SHARDS}`, or `--batch {axis}`"));
-                    return Err(Box::new(wrong));
-                }
-            },
-        };
-        let names = || symbols.axes.iter().map(|own| own.name.as_str());
-        if names().any(|own| own == axis) {
-            return Ok(Batch::Axis(cavi_model::Batch { axis: axis.to_owned(), shards }));
-        }
-        let all: Vec<String> = names().map(|own| format!("`{own}`")).collect();
-        let near = nearest(axis, names());
-        let help =
-            near.map_or_else(|| "name one of them".to_owned(), |near| format!("did you mean `{near}`?"));
-        let unknown = Diagnostic::error("E0616", format!("there is no axis `{axis}`"))
-            .possible(format!("the axes of the program: {}", all.join(", ")))
-            .help(help);
-        Err(Box::new(unknown))
+        let (axis, shards) = axis_and_shards(symbols, text, ("E0616", "--batch"), SHARDS)?;
+        Ok(Batch::Axis(cavi_model::Batch { axis, shards }))
     }
 
     /// The axis, in a program.

@@ -111,10 +111,17 @@ pub fn place_of(directory: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 /// [`Error::Usage`]: checkpoints, or a finished fit, of other data, another program, another seed, or another option on which
-/// the result depends, with what differs. [`Error::Data`]: both checkpoints of a run are damaged, or of another version.
+/// the result depends, with what differs; a file in the place of the directory. [`Error::Data`]: both checkpoints of a run are damaged, or
+/// of another version.
 pub fn find(directory: &Path, problem: &Problem, settings: &Settings) -> Result<Found, Error> {
     let identity = Identity::of(problem, settings);
     let shown = directory.display().to_string();
+    if directory.is_file() {
+        let message = format!(
+            "`--resume {shown}` is a file; expected the directory that the interrupted fit was to write"
+        );
+        return Err(Error::Usage(vec![DataError::new(message)]));
+    }
     let Some(place) = place_of(directory).filter(|place| place.is_dir()) else {
         return finished(directory, &identity);
     };

@@ -50,6 +50,8 @@ pub struct Table {
     pub missing: usize,
     /// How many rows (positions on the first axis) have no observed entry at all.
     pub bare_rows: usize,
+    /// Whether it has listed entries alone, since the program has latents of its own at each of them.
+    pub listed_only: bool,
     /// The text.
     pub text: String,
 }
@@ -223,7 +225,8 @@ impl Cells<'_> {
         }
         let missing = writer.missing;
         let (name, bare_rows) = (own.name.clone(), self.bare_rows());
-        Ok(Table { name, entries, missing, bare_rows, text: table.as_str().to_owned() })
+        let (listed_only, text) = (self.is_of_entries(), table.as_str().to_owned());
+        Ok(Table { name, entries, missing, bare_rows, listed_only, text })
     }
 
     /// Whether the entries are those of an axis of listed entries.

@@ -61,29 +61,43 @@ impl Shards {
         if text == "auto" {
             return Ok(Shards::Largest);
         }
-        let (axis, shards) = match text.split_once('=') {
-            None => (text, None),
-            Some((axis, shards)) => match shards.parse::<u64>() {
-                Ok(shards) if shards > 0 => (axis, Some(shards)),
-                _ => {
-                    let wrong = Diagnostic::error("E0617", format!("`{shards}` is no number of shards"))
-                        .possible("a whole number, 1 or greater")
-                        .help(format!("write `--shards {axis}={SHARDS}`, or `--shards {axis}`"));
-                    return Err(Box::new(wrong));
-                }
-            },
-        };
-        let names = || symbols.axes.iter().map(|own| own.name.as_str());
-        if names().any(|own| own == axis) {
-            return Ok(Shards::Axis { axis: axis.to_owned(), shards });
-        }
-        let all: Vec<String> = names().map(|own| format!("`{own}`")).collect();
-        let near = nearest(axis, names());
-        let help =
-            near.map_or_else(|| "name one of them".to_owned(), |near| format!("did you mean `{near}`?"));
-        let unknown = Diagnostic::error("E0617", format!("there is no axis `{axis}`"))
-            .possible(format!("the axes of the program: {}", all.join(", ")))
-            .help(help);
-        Err(Box::new(unknown))
+        let (axis, shards) = axis_and_shards(symbols, text, ("E0617", "--shards"), SHARDS)?;
+        Ok(Shards::Axis { axis, shards })
     }
+}
+
+/// Reads `doc` or `doc=16`: an axis of the program and how many shards of it. `code` and `option` are what a message names, `usual` the
+/// number that it proposes.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn axis_and_shards(
+    symbols: &Symbols,
+    text: &str,
+    (code, option): (&'static str, &str),
+    usual: u64,
+) -> Result<(String, Option<u64>), Box<Diagnostic>> {
+    let (axis, shards) = match text.split_once('=') {
+        None => (text, None),
+        Some((axis, shards)) => match shards.parse::<u64>() {
+            Ok(shards) if shards > 0 => (axis, Some(shards)),
+            _ => {
+                let wrong = Diagnostic::error(code, format!("`{shards}` is no number of shards"))
+                    .possible("a whole number, 1 or greater")
+                    .help(format!("write `{option} {axis}={usual}`, or `{option} {axis}`"));
+                return Err(Box::new(wrong));
+            }
+        },
+    };
+    let names = || symbols.axes.iter().map(|own| own.name.as_str());
+    if names().any(|own| own == axis) {
+        return Ok((axis.to_owned(), shards));
+    }
+    let all: Vec<String> = names().map(|own| format!("`{own}`")).collect();
+    let near = nearest(axis, names());
+    let help = near.map_or_else(|| "name one of them".to_owned(), |near| format!("did you mean `{near}`?"));
+    let unknown = Diagnostic::error(code, format!("there is no axis `{axis}`"))
+        .possible(format!("the axes of the program: {}", all.join(", ")))
+        .help(help);
+    Err(Box::new(unknown))
 }

@@ -47,6 +47,12 @@ pub fn run(arguments: &ImputeArguments) -> Result<(), Failure> {
                 "note: {bare_rows} rows have no entry of `{name}`; such rows bend a joint fit, and `cavi impute --help` says what to do\n"
             ));
         }
+        if table.listed_only && !arguments.quiet {
+            terminal::note(&format!(
+                "note: entries of `{}` that are not listed are left out: the program has latents of its own at each listed entry\n",
+                table.name
+            ));
+        }
     }
     if arguments.json {
         let each = tables.iter().zip(&files).map(|(table, file)| {

@@ -324,7 +324,12 @@ fn entries_with_latents_of_their_own_are_told_apart() {
     )
     .unwrap();
     fit(&directory, "m.cavi", "x=x.csv", "o", &["--heldout", "x=0.2"]);
-    refuse(&directory, &["impute", "o"], 1, &["latents of its own at each listed entry", "--all"]);
+    // Those that were hidden have latents of their own, and what is not listed has none.
+    let (out, said) = succeed(&directory, &["impute", "o"]);
+    assert!(out.contains("x: 1 entries, 1 of them missing"), "{out}");
+    assert!(said.contains("that are not listed are left out"), "{said}");
+    fit(&directory, "m.cavi", "x=x.csv", "whole", &[]);
+    refuse(&directory, &["impute", "whole"], 1, &["latents of its own at each listed entry", "--all", "NaN"]);
     refuse(&directory, &["score", "o", "--metrics", "auc"], 1, &["cannot be ranked", "`rmse`"]);
     let own = json(&directory, &["score", "o", "--metrics", "rmse"]);
     assert!(own["metrics"]["x"]["rmse"]["value"].as_f64().unwrap() < 1.5);

@@ -142,6 +142,7 @@ pub(crate) fn refused(error: &std::io::Error) -> FileError {
         ErrorKind::NotFound => "no such file".to_owned(),
         ErrorKind::PermissionDenied => "a file that may not be read".to_owned(),
         ErrorKind::IsADirectory => "a directory".to_owned(),
+        ErrorKind::NotADirectory => "a file where a directory has to be".to_owned(),
         _ => format!("an error of the system, \"{error}\""),
     };
     FileError::new(found, "a readable file")
