@@ -60,6 +60,21 @@ const PROGRAMS: &[(&str, &str, &[&str], f64)] = &[
         &["b"],
         1e-9,
     ),
+    // Both climb slowly, so that 200 sweeps leave a difference that rounding of the starts made.
+    (
+        "effects of groups beside an intercept",
+        "g[c] ~ Normal(0, prec = l)\nl ~ Gamma(1, rate = 1)\nb ~ Normal(m0, prec = 0.01)\nt ~ Gamma(1, rate = 1)\n\
+         y[n] ~ Normal(g[group[n]] + b, prec = t)\n",
+        &["b"],
+        1e-6,
+    ),
+    (
+        "factors beside a mean for each column",
+        "b[j] ~ Normal(m0, prec = 0.01)\nw[j, k] ~ Normal(0, sd = 1)\nz[n, k] ~ Normal(0, sd = 1)\nt[j] ~ Gamma(1, rate = 1)\n\
+         x[n, j] ~ Normal(b[j] + sum[k](z[n, k] * w[j, k]), prec = t[j])\n",
+        &["b"],
+        1e-6,
+    ),
     // `y - m0` is a difference of large numbers, as it is written.
     (
         "data that another statement reads",

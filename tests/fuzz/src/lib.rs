@@ -115,6 +115,7 @@ pub fn readers(bytes: &[u8]) {
         dimensions: &dimensions[..usize::from(asked & 3)],
         wanted: wanted[usize::from(asked >> 2 & 3)],
         column: (asked & 16 != 0).then_some("value"),
+        name: Some("value"),
         columns: if asked & 32 != 0 { &columns } else { &[] },
         is_wide: asked & 64 != 0,
         unique: asked & 128 != 0,

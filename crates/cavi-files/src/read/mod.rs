@@ -46,6 +46,8 @@ pub struct ReadOptions<'a> {
     /// What stands after the name of the file and a colon: a column of a table, a matrix of an annotated one, a query of a
     /// database, a kind of features.
     pub column: Option<&'a str>,
+    /// What the array is called: where several columns of a table may hold its values, the one of this name does.
+    pub name: Option<&'a str>,
     /// Which columns of a table are which dimensions, and which is the value, as in `--columns`.
     pub columns: &'a [ColumnOf<'a>],
     /// Whether a table is rows by columns, whatever its header looks like.

@@ -1,6 +1,6 @@
 //! Text tables: dense and long, their labels, and what is refused.
 
-use crate::common::{check, check_error, describe, lines, read, read_with};
+use crate::common::{check, check_error, describe, lines, read, read_named, read_with};
 use cavi_files::{Content, FileError, Wanted};
 
 fn csv(text: &str) -> Result<Content, FileError> {
@@ -17,6 +17,24 @@ fn pick(table: &str, axes: &str, column: &str) -> Result<Content, FileError> {
 
 fn map(table: &str, axes: &str, columns: &[(&str, &str)]) -> Result<Content, FileError> {
     read_with("a.csv", table, axes, Wanted::Numbers, None, columns)
+}
+
+/// Of several columns that may hold the values, the one that bears the array's name does.
+#[test]
+fn the_column_of_the_name_of_an_array_holds_its_values() {
+    let named = |name, table: &str, axes: &str| read_named("a.csv", table, axes, name);
+    check(named("n", "note,user,item,n\nx,u,i,1\ny,v,j,2\n", "user item"), "long (u|v) by (i|j) n=1 2");
+    check(named("y", "name,age,y\nAna,30,1\nBo,40,3\n", "user"), "dense [2] [Ana|Bo] = 1 3");
+    check(named("y", "day,age,y\n1,30,1\n2,40,3\n", "user"), "dense [2] - = 1 3");
+    check(named("age", "user,age,y\nAna,30,1\nBo,40,3\n", "user"), "dense [2] [Ana|Bo] = 30 40");
+    // One column alone is the value under any name, and the array's own name may be that of labels.
+    check(named("user", "user,y\nAna,1\nBo,3\n", "user"), "dense [2] [Ana|Bo] = 1 3");
+    check(named("film", "film,y\nUp,1\nJaws,3\n", "user"), "dense [2] [Up|Jaws] = 1 3");
+    check_error(
+        named("z", "day,age,y\n1,30,1\n2,40,3\n", "user"),
+        "a.csv, line 1: found 3 columns that may hold the values: `day`, `age`, `y`; expected one (`FILE:COLUMN` or \
+         `--columns NAME=...,value:COLUMN` says which)",
+    );
 }
 
 #[test]

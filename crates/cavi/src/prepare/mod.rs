@@ -119,7 +119,7 @@ pub static STEPS: [Step; 7] = [
     },
     Step {
         name: "origin",
-        reason: "data far from 0 are fitted from an origin near them, since their squares would lose the digits of their differences",
+        reason: "data far from 0 are fitted from an origin near them, since their squares and sums would lose the digits of their differences",
         action: Action::Move(origin::restate),
     },
 ];

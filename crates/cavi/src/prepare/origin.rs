@@ -7,11 +7,15 @@
 //! matrix. The density moves with its target, `p(x + c | mu + c) = p(x | mu)`, and a shift has the Jacobian 1: in
 //! `x = c + x'`, `mu = c + mu'` the bound is the same number and q the same distribution, and nothing large is squared.
 //!
+//! Where no square is multiplied out, the update of one addend of a mean still takes the others off the data, `sum tau x - sum tau mu`, and
+//! of data `r` standard deviations away from 0 the difference keeps a share of `r eps` of noise: much later, but in the same way.
+//!
 //! A chain begins at data, goes on through one addend of the mean of each statement to a latent, and ends at a latent whose
 //! mean has none. All its members are written `c + member'` wherever they stand, which is right for every program; along the
 //! chain the `c` cancel, and the mean of the last becomes `mean - c`. The array `c` has those dimensions of the data that
 //! every member of the chain shares, and is the average of the data there; only there where it is large.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use cavi_algebra::evaluate::{Assignment, for_each_value};
@@ -31,6 +35,10 @@ use crate::start::Given;
 /// An average further away from 0 than this many standard deviations is an origin: of the 16 digits 6 would be lost.
 const FAR: f64 = 1e3;
 
+/// The same where no residual is squared before it is taken: an update of one addend of a mean takes the others off the data one by one,
+/// `sum tau x - sum tau mu`, and of the 16 digits 7 would be lost.
+const FAR_ONCE: f64 = 1e7;
+
 /// What the means of a variable gain on the way back.
 #[derive(Clone, Debug)]
 pub(super) struct Shift {
@@ -46,7 +54,7 @@ struct Chain {
     values: Vec<f64>,
 }
 
-/// The problem about an origin near its data and by how much each mean moved, if these are far from 0 and the program squares them.
+/// The problem about an origin near its data and by how much each mean moved, if these are so far from 0 that digits would be lost.
 pub(super) fn restate(problem: &Problem) -> Option<Shifted> {
     let Problem { model, equations, binding, .. } = problem;
     let chains = chains(model, equations, binding);
@@ -96,8 +104,8 @@ impl Shift {
 /// The chains of a program whose data are far from 0; no two share a variable.
 fn chains(model: &Model, equations: &Equations, binding: &Binding) -> Vec<Chain> {
     let mut chains: Vec<Chain> = Vec::new();
-    let data = model.statements.iter().filter(|own| own.observed && squares(equations, own));
-    for statement in data {
+    for statement in model.statements.iter().filter(|own| own.observed) {
+        let limit = if squares(equations, statement) { FAR } else { FAR_ONCE };
         let Some(members) = members(model, equations, statement) else { continue };
         let taken = |array: &ArrayId| {
             chains.iter().flat_map(|chain| &chain.members).any(|(member, _)| member == array)
@@ -106,7 +114,7 @@ fn chains(model: &Model, equations: &Equations, binding: &Binding) -> Vec<Chain>
         if members.iter().any(|(member, _)| taken(member) || stays(member)) {
             continue;
         }
-        let Some(values) = far(model, binding, &members[0]) else { continue };
+        let Some(values) = far(model, binding, &members[0], limit) else { continue };
         chains.push(Chain { members, values });
     }
     chains
@@ -152,7 +160,10 @@ fn members(
             if let Expression::Add(parts) = mean { parts.as_slice() } else { std::slice::from_ref(mean) };
         let letters = model.target_letters(statement);
         let (_, dimensions) = &chain[chain.len() - 1];
-        // The addend that shares most dimensions.
+        // The addend that shares most dimensions, of several the one with the fewest: an intercept rather than effects of groups.
+        let rank = |(array, places): &(ArrayId, Vec<Option<usize>>)| {
+            (places.iter().flatten().count(), Reverse(model.symbols.array(*array).letters.len()))
+        };
         let mut next: Option<(ArrayId, Vec<Option<usize>>)> = None;
         for addend in addends {
             let Expression::Value(array, subscripts) = addend else { continue };
@@ -163,9 +174,9 @@ fn members(
                 subscripts.iter().position(|own| *own == Subscript::Letter(letters[*dimension]))
             };
             let places: Vec<Option<usize>> = dimensions.iter().map(place).collect();
-            let shared = |places: &[Option<usize>]| places.iter().flatten().count();
-            if next.as_ref().is_none_or(|(_, known)| shared(&places) > shared(known)) {
-                next = Some((*array, places));
+            let own = (*array, places);
+            if next.as_ref().is_none_or(|known| rank(&own) > rank(known)) {
+                next = Some(own);
             }
         }
         let Some((array, places)) = next else { break };
@@ -218,8 +229,14 @@ fn starts_read(model: &Model, array: ArrayId) -> bool {
     })
 }
 
-/// The averages of data over all dimensions but these, where they are far from 0, else 0; `None` where none is far.
-fn far(model: &Model, binding: &Binding, (array, dimensions): &(ArrayId, Vec<usize>)) -> Option<Vec<f64>> {
+/// The averages of data over all dimensions but these, where they are further from 0 than so many standard deviations, else 0; `None` where
+/// none is.
+fn far(
+    model: &Model,
+    binding: &Binding,
+    (array, dimensions): &(ArrayId, Vec<usize>),
+    limit: f64,
+) -> Option<Vec<f64>> {
     let Some(BoundArray::Dense { values, observed }) = &binding.bound.arrays[array.index()] else {
         return None;
     };
@@ -239,7 +256,7 @@ fn far(model: &Model, binding: &Binding, (array, dimensions): &(ArrayId, Vec<usi
     }
     for group in 0..groups {
         let deviation = (squares[group] / number[group].max(1.0)).sqrt();
-        if !mean[group].is_finite() || mean[group].abs() <= FAR * deviation || number[group] < 2.0 {
+        if !mean[group].is_finite() || mean[group].abs() <= limit * deviation || number[group] < 2.0 {
             mean[group] = 0.0;
         }
     }

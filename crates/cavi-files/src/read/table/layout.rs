@@ -324,7 +324,11 @@ fn long_value(
         (Wanted::Optional, None) => return numeric_value(table, positions),
         (Wanted::Numbers | Wanted::Text, None) => {}
     }
-    only_value(table, |column| positions.contains(&column)).map(Some)
+    let is_taken = |column| positions.contains(&column);
+    match only_value(table, is_taken) {
+        Ok(value) => Ok(Some(value)),
+        Err(several) => own_column(table, options, is_taken)?.ok_or(several).map(Some),
+    }
 }
 
 /// Whether a column is the index of a data frame, which has no name where it was written, and this one where that was read and
@@ -332,6 +336,18 @@ fn long_value(
 pub(super) fn is_row_index(name: &str) -> bool {
     let name = name.trim();
     name.is_empty() || name == "Unnamed: 0"
+}
+
+/// The column that bears the name of the array, among those that are not taken.
+fn own_column(
+    table: &Table<'_>,
+    options: &ReadOptions<'_>,
+    is_taken: impl Fn(usize) -> bool,
+) -> Result<Option<usize>, FileError> {
+    match (&table.header, options.name) {
+        (Some(_), Some(name)) => Ok(table.find(name)?.filter(|column| !is_taken(*column))),
+        _ => Ok(None),
+    }
 }
 
 /// The one column that is not taken, the index of a data frame apart.
@@ -413,7 +429,17 @@ fn vector(
     };
     let value = match value {
         Some(value) => value,
-        None => only_value(table, |column| Some(column) == labels)?,
+        None => {
+            let is_taken = |column| Some(column) == labels;
+            match only_value(table, is_taken) {
+                Ok(value) => value,
+                Err(several) => {
+                    // Picked by name, as if the caller had named it.
+                    let own = own_column(table, options, is_taken)?.ok_or(several)?;
+                    return vector(table, options, label, Some(own), is_mapped);
+                }
+            }
+        }
     };
     Ok(Layout::Vector { labels, value, may_repeat: label.is_some() && labels == label })
 }
