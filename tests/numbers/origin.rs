@@ -60,10 +60,9 @@ const PROGRAMS: &[(&str, &str, &[&str], f64)] = &[
         &["b"],
         1e-9,
     ),
-    // Both climb slowly, so that 200 sweeps leave a difference that rounding of the starts made.
     (
         "effects of groups beside an intercept",
-        "g[c] ~ Normal(0, prec = l)\nl ~ Gamma(1, rate = 1)\nb ~ Normal(m0, prec = 0.01)\nt ~ Gamma(1, rate = 1)\n\
+        "g[c] ~ Normal(0, sd = 0.5)\nb ~ Normal(m0, prec = 0.01)\nt ~ Gamma(1, rate = 1)\n\
          y[n] ~ Normal(g[group[n]] + b, prec = t)\n",
         &["b"],
         1e-6,

@@ -36,6 +36,7 @@ pub struct Options {
     elbo_every: u64,
     verify: bool,
     init: Option<PathBuf>,
+    grow: bool,
     checkpoint_every: Option<f64>,
     resume: Option<PathBuf>,
 }
@@ -73,6 +74,7 @@ impl Options {
             elbo_every: value(options, "elbo_every")?.unwrap_or(1),
             verify: value(options, "verify")?.unwrap_or(false),
             init: value(options, "init")?,
+            grow: value(options, "grow")?.unwrap_or(false),
             checkpoint_every: value(options, "checkpoint_every")?,
             resume: value(options, "resume")?,
         })
@@ -161,6 +163,7 @@ pub fn fit(
         let Inputs { inner, heldout, mut asked } = inputs;
         asked.schedule = options.schedule.clone();
         asked.data_files = cavi::data_files::hashes(&inner);
+        asked.grow = options.grow;
         asked.init = options.init.as_ref().map(|path| path.display().to_string());
         let (compiled, warnings) = cavi::session::open(text, file_name, &inner)?;
         let source = Arc::clone(&compiled.source);
@@ -174,8 +177,11 @@ pub fn fit(
             .collect();
         let mut settings = options.settings(&problem, &stop)?;
         if let Some(init) = &options.init {
-            let (given, warnings) = problem.given(init)?;
-            told.extend(warnings);
+            let (given, notes) = match options.grow {
+                true => problem.given_grown(init, seed)?,
+                false => problem.given(init)?,
+            };
+            told.extend(notes);
             settings.given = Some(given);
         }
         let earlier = match options.resume.as_deref().map(|own| find(own, &problem, &settings)).transpose()? {

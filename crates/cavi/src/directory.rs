@@ -55,6 +55,8 @@ pub struct Asked {
     pub folds: Option<usize>,
     /// `--init`
     pub init: Option<String>,
+    /// `--grow`
+    pub grow: bool,
     /// `--fix`
     pub fix: Vec<String>,
     /// The files of the data, each with the hash of its bytes.
@@ -177,7 +179,8 @@ fn fill(path: &Path, summary: &Summary<'_>, json: &Value) -> Result<(), Error> {
     for run in summary.runs {
         // Only the first run has the start that was given.
         let init = summary.asked.init.clone().filter(|_| run.number == 1);
-        let asked = Asked { init, ..summary.asked.clone() };
+        let grow = summary.asked.grow && init.is_some();
+        let asked = Asked { init, grow, ..summary.asked.clone() };
         let own = Summary {
             fit: run.fit,
             scores: &run.scores,
@@ -269,6 +272,7 @@ impl Summary<'_> {
                 "heldout_totals": asked.heldout_totals,
                 "folds": asked.folds,
                 "init": asked.init,
+                "grow": asked.grow,
                 "fix": asked.fix,
                 "data_files": crate::data_files::json(&asked.data_files),
                 "seed": asked.seed,

@@ -66,7 +66,7 @@ pub(crate) type Place<'a> = dyn FnMut(&ColumnFile, &DenseArray, &mut [f64]) -> R
 /// of `from`. A block whose numbers do not go together stays as it is there.
 ///
 /// # Errors
-/// Files that cannot be read; those of `place`.
+/// Files that cannot be read; variables that the program does not have; those of `place`.
 pub(crate) fn read_over(
     problem: &Problem,
     path: &Path,
@@ -77,6 +77,9 @@ pub(crate) fn read_over(
     let Problem { equations, binding, .. } = problem.as_given();
     let layouts = layouts(equations, &binding.bound);
     let reader = Reader::open(path, equations, binding, &layouts)?;
+    if !reader.problems.is_empty() {
+        return Err(reader.problems);
+    }
     let all = columns(equations);
     let mut blocks = vec![None; equations.blocks.len()];
     for (index, block) in blocks.iter_mut().enumerate() {

@@ -229,6 +229,15 @@ impl Problem {
         Ok(crate::init::read(self, path)?)
     }
 
+    /// Parameters of an earlier fit of this program to start from where its data have grown: rows are matched by their labels, those that the
+    /// fit has start at its q, and new ones at its average row. With what there is to say: how many positions of each axis are new.
+    ///
+    /// # Errors
+    /// A directory that holds no fit of these variables, or whose labels have none in common with the data.
+    pub fn given_grown(&self, directory: &Path, seed: u64) -> Result<(Given, Vec<String>), Error> {
+        Ok(crate::rows::grown(self, directory, seed)?)
+    }
+
     /// The factors of q of a fit as named arrays: `VAR.PARAM`, of a ragged variable `VAR.PARAM/GROUP`.
     pub fn posterior(&self, fit: &Fit) -> Vec<NamedArray> {
         crate::posterior::arrays(self, &fit.parameters)

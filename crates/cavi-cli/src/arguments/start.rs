@@ -23,6 +23,13 @@ pub struct StartArguments {
     /// signatures that are known.
     #[arg(long, value_name = "FILE_OR_DIR")]
     pub init: Option<PathBuf>,
+    /// The data have grown since the fit of --init: rows that it has start there, new ones at its average row
+    ///
+    /// Rows are matched by their labels along every axis of the data; without labels the new ones stand behind those of the fit. Positions
+    /// of other axes that the fit does not have, such as more topics, start at random. The fit goes on from there with all rows, old and
+    /// new; `cavi project` keeps what is shared as it is.
+    #[arg(long, requires = "init")]
+    pub grow: bool,
     /// Hold a latent at the values of a file, as far as it has any: known components beside free ones
     #[arg(long, value_name = "NAME=FILE", long_help = FIX)]
     pub fix: Vec<String>,

@@ -96,6 +96,7 @@ fn fitted(
             set: others.iter().chain(set).cloned().collect(),
             heldout: texts,
             heldout_totals: false,
+            grow: false,
             init: None,
             fix: Vec::new(),
             folds: None,

@@ -2,6 +2,7 @@
 
 mod folds;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use cavi::bind::{DataError, Inputs};
@@ -9,6 +10,7 @@ use cavi::data_files;
 use cavi::directory::{Asked, Directory, OwnRun, Stored, Summary};
 use cavi::heldout::one_component::{self, Split};
 use cavi::heldout::{Baselines, HeldOut, Request, Score};
+use cavi::start::Given;
 use cavi::{Control, Error, Fit, Kind, Problem, Settings};
 use cavi_report::Options;
 use cavi_syntax::ast::Allocations;
@@ -58,9 +60,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     settings.keep_all = arguments.keep == Keep::All;
     settings.others = team::others().cloned();
     if let Some(init) = &arguments.start.init {
-        let (given, warnings) = problem.given(init)?;
-        warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
-        settings.given = Some(given);
+        settings.given = Some(start(&problem, init, arguments, seed)?);
     }
     let earlier = match resume::beginning(&arguments.checkpoints, &problem, &settings, quiet)? {
         Beginning::At(earlier) => earlier,
@@ -368,6 +368,20 @@ pub fn rules(problem: &Problem, arguments: &RuleArguments) -> Result<Settings, F
     })
 }
 
+/// What `--init` and `--grow` start from, with what there is to say about it.
+fn start(problem: &Problem, init: &Path, arguments: &FitArguments, seed: u64) -> Result<Given, Error> {
+    if arguments.start.grow {
+        let (given, notes) = problem.given_grown(init, seed)?;
+        if !arguments.run.quiet {
+            notes.iter().for_each(|note| terminal::note(&format!("{note}\n")));
+        }
+        return Ok(given);
+    }
+    let (given, warnings) = problem.given(init)?;
+    warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
+    Ok(given)
+}
+
 /// What `summary.json` keeps of the options.
 fn asked(arguments: &FitArguments) -> Asked {
     let InputArguments { data, reading, set, memory_limit: _ } = arguments.inputs.clone();
@@ -383,6 +397,7 @@ fn asked(arguments: &FitArguments) -> Asked {
         heldout_totals: arguments.heldout_totals,
         folds: arguments.folds,
         init: arguments.start.init.as_ref().map(|init| init.display().to_string()),
+        grow: arguments.start.grow,
         fix: arguments.start.fix.clone(),
         ..Asked::default()
     }

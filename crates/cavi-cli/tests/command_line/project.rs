@@ -356,3 +356,58 @@ fn what_ties_rows_together_is_named() {
         refuse(&directory, &[&["project", "fit", "--out", "p"][..], data, more].concat(), 1, words);
     }
 }
+
+/// The fit goes on with more data: what it had is where it was, and at its end it is the fit of all rows.
+#[test]
+fn a_fit_goes_on_with_more_rows() {
+    let directory = prepared("project_grow");
+    let all = table(&[names("s", 0..3), names("r", 0..12)].concat(), &names("c", 0..9));
+    fs::write(directory.join("all.csv"), all).unwrap();
+    let fit = |out: &str, more: &[&str]| {
+        let fixed = ["fit", "m.cavi", "--data", "x=all.csv", "--tol", "0", "--force", "--out", out];
+        succeed(&directory, &[&fixed[..], more].concat()).1
+    };
+    let said = fit("start", &["--init", "fit", "--grow", "--sweeps", "0"]);
+    for words in ["row: 12 of the earlier fit and 3 new", "column: 8 of the earlier fit and 1 new"] {
+        assert!(said.contains(words), "{said}");
+    }
+    let means = |out: &str| {
+        succeed(&directory, &["export", out, "--csv", "--force", "--quiet"]);
+        let table = rows(&directory, &format!("{out}/export/w.long.csv"));
+        let of = |row: &[String]| (row[..2].join(" "), row[2].parse::<f64>().unwrap());
+        table[1..].iter().map(|row| of(row)).collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let (before, start) = (means("fit"), means("start"));
+    for (place, mean) in &before {
+        assert!((mean - start[place]).abs() < 1e-9 * mean.abs(), "{place}: {mean} and {}", start[place]);
+    }
+    let average = |component: usize| {
+        let own = before.iter().filter(|(place, _)| place.ends_with(&format!(" {component}")));
+        let own: Vec<f64> = own.map(|(_, mean)| *mean).collect();
+        own.iter().sum::<f64>() / own.len() as f64
+    };
+    // The average of shapes and rates is near that of means here, and no draw of a random start is.
+    assert!((start["s1 0"] / average(0) - 1.0).abs() < 0.5, "{} and {}", start["s1 0"], average(0));
+    fit("grown", &["--init", "fit", "--grow", "--sweeps", "3000", "--verify", "--quiet"]);
+    let elbo = |out: &str| {
+        let text = fs::read_to_string(directory.join(out).join("summary.json")).unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()["elbo"].as_f64().unwrap()
+    };
+    assert!(elbo("grown") > elbo("start") + 1e-3);
+    // The same rows in another order start where they ended.
+    fs::write(directory.join("all.csv"), table(&names("r", 0..12), &names("c", 0..8))).unwrap();
+    fit("same", &["--init", "fit", "--grow", "--sweeps", "0", "--quiet"]);
+    assert!((elbo("same") - elbo("fit")).abs() < 1e-9 * elbo("fit").abs());
+    // Fewer rows, and more components.
+    fs::write(directory.join("all.csv"), table(&names("r", 2..13), &names("c", 0..8))).unwrap();
+    let said = fit("fewer", &["--init", "fit", "--grow", "--sweeps", "5", "--set", "part=4"]);
+    assert!(
+        said.contains("row: 10 of the earlier fit and 1 new, and 2 of the earlier fit are not in these data"),
+        "{said}"
+    );
+    let others = ["fit", "m.cavi", "--data", "x=unknown.csv", "--init", "fit", "--grow", "--out", "o"];
+    refuse(&directory, &others, 1, &["no label of axis `row`", "leave `--init` and `--grow` out"]);
+    refuse(&directory, &["fit", "m.cavi", "--data", "x=all.csv", "--grow", "--out", "o"], 2, &["--init"]);
+    let file = ["fit", "m.cavi", "--data", "x=all.csv", "--init", "x.csv", "--grow", "--out", "o"];
+    refuse(&directory, &file, 1, &["`x.csv` has no `axes`", "the directory of a fit"]);
+}

@@ -32,6 +32,7 @@ def fit(
     transpose=None,
     heldout=None,
     init=None,
+    grow=False,
     sweeps=None,
     tol=None,
     schedule=None,
@@ -76,6 +77,9 @@ def fit(
         Hides a part of the data and scores it: ``{"n": 0.1}``, or a file with the entries.
     init
         Initial parameters: a ``Fit``, a directory, an ``.npz``, or a dictionary of arrays by ``VAR.PARAM``.
+    grow
+        The data have grown since the fit in ``init``: rows are matched by their labels, those that it has start there, new ones at its average
+        row.
     sweeps, tol, schedule, warmup, batch, allocations, seed, restarts, threads, precision, elbo_every, verify
         As the options of ``cavi fit``. ``accelerate`` is ``True``, ``False`` or ``None`` for what the program says.
     keep
@@ -103,6 +107,8 @@ def fit(
         raise _core.UsageError(f"keep={keep!r}: expected 'best' or 'all'")
     if precision not in ("f64", "f32"):
         raise _core.UsageError(f"precision={precision!r}: expected 'f64' or 'f32'")
+    if grow and init is None:
+        raise _core.UsageError("grow=True: `init` names the fit that the data have grown since")
     program = _calls.opened(model, set, arrays)
     own_data, settings = _calls.split(program, arrays, data, set)
     inputs = _data.inputs(
@@ -125,6 +131,7 @@ def fit(
             "elbo_every": elbo_every,
             "verify": verify,
             "init": _calls.init(init, scratch),
+            "grow": bool(grow),
             "checkpoint_every": _seconds(checkpoint_every, out, resume),
             "resume": None if resume is None else str(resume),
         }

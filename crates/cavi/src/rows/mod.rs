@@ -10,4 +10,4 @@ mod start;
 pub(crate) use axes::RowAxes;
 pub(crate) use earlier::{Earlier, with_constants};
 pub(crate) use own::{fit_own, only};
-pub(crate) use start::start;
+pub(crate) use start::{grown, start};

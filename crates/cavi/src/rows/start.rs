@@ -4,8 +4,11 @@
 //! beside it, and a row of the fit comes back to where it was even if its own problem has several optima. A point that is 0 starts at
 //! the average, since a multiplicative update never leaves 0. What the fit has no file for, such as a group of a ragged axis that it does
 //! not have, starts at random.
+//!
+//! A fit to the data of an earlier one and more ([`grown`]) starts so too, along every axis of its data. Components that the earlier fit does
+//! not have start at random, since those at one average would stay alike in every sweep.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use cavi_algebra::{ArrayKind, AxisId, BlockId, Mode};
@@ -36,10 +39,105 @@ pub(crate) fn start(
         latent && is_own(id) && matches!(block.mode, Mode::Distribution | Mode::Point)
     };
     let random = cavi_executor::start(equations, &binding.bound, seed);
-    let mut rows = Matched { problem, directory, is_row, found: HashMap::new() };
+    let mut rows = Matched { problem, directory, is_row, grows: false, found: HashMap::new() };
     read_over(problem, directory, &wanted, &random, &mut |file, array, values| {
-        rows.place(file, array, values)
+        rows.place(file, array, values).map(|_| ())
     })
+}
+
+/// The start of a fit whose data have rows that the earlier fit in `directory` did not have, or lack some of its rows; and in words how many
+/// positions of each axis of the data the earlier fit has. Variables of which nothing could be taken start as without an earlier fit.
+///
+/// # Errors
+/// A directory that holds no fit; files that cannot be read; variables that the program does not have; labels of which the earlier fit has none;
+/// `fixed` variables with new rows, which have no values.
+pub(crate) fn grown(
+    problem: &Problem,
+    directory: &Path,
+    seed: u64,
+) -> Result<(Given, Vec<String>), Vec<DataError>> {
+    let Problem { model, equations, binding, .. } = problem.as_given();
+    let (symbols, bound) = (&equations.symbols, &binding.bound);
+    if !directory.join("axes").is_dir() {
+        let message =
+            format!("`--grow`: `{}` has no `axes`, by whose labels rows are matched", directory.display());
+        return Err(vec![
+            DataError::new(message).possible("the directory of a fit, which `cavi fit ... --out DIR` writes"),
+        ]);
+    }
+    let of_data: BTreeSet<AxisId> = model
+        .statements
+        .iter()
+        .filter(|own| own.observed)
+        .flat_map(|own| &symbols.array(own.target).letters)
+        .flat_map(|letter| symbols.lineage(*letter))
+        .map(|letter| symbols.letter(letter).axis)
+        .collect();
+    let is_row = |axis: AxisId| of_data.contains(&axis);
+    let mut rows = Matched { problem, directory, is_row: &is_row, grows: true, found: HashMap::new() };
+    let mut said = Vec::new();
+    for axis in &of_data {
+        if symbols.axis(*axis).parent.is_some() || symbols.axis(*axis).size.is_some() {
+            continue;
+        }
+        let (positions, theirs) = rows.matched(*axis).map_err(|error| vec![error])?;
+        let known = positions.iter().flatten().count();
+        let name = &symbols.axis(*axis).name;
+        if known == 0 && theirs > 0 && !positions.is_empty() {
+            let message =
+                format!("`--grow`: no label of axis `{name}` is one of the fit `{}`", directory.display());
+            return Err(vec![
+                DataError::new(message).help("leave `--init` and `--grow` out to fit these data alone"),
+            ]);
+        }
+        let (new, gone) = (positions.len() - known, theirs - known);
+        said.push(match gone {
+            0 => format!("{name}: {known} of the earlier fit and {new} new"),
+            _ => format!("{name}: {known} of the earlier fit and {new} new, and {gone} of the earlier fit are not in these data"),
+        });
+    }
+    let wanted = |id: BlockId| {
+        let block = equations.block(id);
+        let latent = block.members.iter().all(|member| symbols.array(*member).kind == ArrayKind::Latent);
+        latent && block.mode != Mode::Implicit
+    };
+    let random = cavi_executor::start(equations, bound, seed);
+    let mut placed: BTreeSet<String> = BTreeSet::new();
+    let mut given = read_over(problem, directory, &wanted, &random, &mut |file, array, values| {
+        if rows.place(file, array, values)? {
+            placed.extend(
+                file.key.split('.').next().into_iter().flat_map(|own| own.split('+')).map(str::to_owned),
+            );
+        }
+        Ok(())
+    })?;
+    let mut fresh = Vec::new();
+    for (index, block) in
+        equations.blocks.iter().enumerate().filter(|(index, _)| wanted(BlockId::from(*index)))
+    {
+        let names: Vec<&str> = block.members.iter().map(|own| symbols.array(*own).name.as_str()).collect();
+        let is_new = |letter: &cavi_algebra::LetterId| {
+            let axis = symbols.letter(*letter).axis;
+            rows.found.iter().any(|((own, _), positions)| *own == axis && positions.contains(&None))
+        };
+        if block.mode == Mode::Fixed
+            && block.members.iter().flat_map(|own| &symbols.array(*own).letters).any(is_new)
+        {
+            let message = format!("`--grow`: `{}` is `fixed`, and new rows have no values of it", names[0]);
+            return Err(vec![DataError::new(message)]);
+        }
+        if !names.iter().any(|own| placed.contains(*own)) {
+            given.blocks[index] = None;
+            fresh.extend(names.iter().map(|own| format!("`{own}`")));
+        }
+    }
+    if !fresh.is_empty() {
+        said.push(format!(
+            "{} start as without an earlier fit, which has nothing of this shape",
+            fresh.join(", ")
+        ));
+    }
+    Ok((given, said))
 }
 
 /// For each position of a group of an axis its position in the fit; `None` for one that the fit does not have.
@@ -50,15 +148,25 @@ struct Matched<'a> {
     problem: &'a Problem,
     directory: &'a Path,
     is_row: &'a dyn Fn(AxisId) -> bool,
+    /// Whether rows without labels were added behind those of the fit, and other axes may have become longer too.
+    grows: bool,
     found: HashMap<(AxisId, Option<usize>), Positions>,
 }
 
+/// In the place of a position of the file: what is there stays.
+const STAYS: usize = usize::MAX;
+
 impl Matched<'_> {
-    /// Puts the numbers of a file at the places of the rows that they start; nothing where the file has another layout.
-    fn place(&mut self, file: &ColumnFile, array: &DenseArray, values: &mut [f64]) -> Result<(), DataError> {
-        let Some(lengths) = self.lengths(file, &array.shape) else { return Ok(()) };
+    /// Puts the numbers of a file at the places of the rows that they start; nothing, and `false`, where the file has another layout.
+    fn place(
+        &mut self,
+        file: &ColumnFile,
+        array: &DenseArray,
+        values: &mut [f64],
+    ) -> Result<bool, DataError> {
+        let Some(lengths) = self.lengths(file, &array.shape) else { return Ok(false) };
         if lengths.contains(&0) {
-            return Ok(());
+            return Ok(false);
         }
         let mut sources: Vec<Vec<usize>> = Vec::new();
         for (dimension, theirs) in file.dimensions.iter().zip(&lengths) {
@@ -71,7 +179,15 @@ impl Matched<'_> {
         let walk =
             Walk { file, lengths: &lengths, sources: &sources, from: &averaged, is_row: &is_row, is_point };
         walk.step(0, file.base, 0, 0, values);
-        Ok(())
+        Ok(true)
+    }
+
+    /// The positions of an axis that is not ragged, and how many the fit has.
+    fn matched(&mut self, axis: AxisId) -> Result<(Positions, usize), DataError> {
+        let name = &self.problem.as_given().equations.symbols.axis(axis).name;
+        let path = self.directory.join("axes").join(format!("{name}.txt"));
+        let theirs = if path.is_file() { cavi_files::read_labels(&path)?.len() } else { 0 };
+        Ok((self.positions(axis, None)?, theirs))
     }
 
     /// The length of each dimension in the file: those of rows are the fit's, several slices may be one of the file's.
@@ -80,7 +196,7 @@ impl Matched<'_> {
         let mut dimensions = file.dimensions.iter().peekable();
         for size in shape {
             let first = dimensions.next()?;
-            let of_rows = matches!(first.along, Along::Axis(axis, _) if (self.is_row)(axis));
+            let of_rows = matches!(first.along, Along::Axis(axis, _) if self.grows || (self.is_row)(axis));
             if of_rows || *size == 1 || *size == first.length || *size == first.full {
                 lengths.push(*size);
                 continue;
@@ -109,6 +225,10 @@ impl Matched<'_> {
                 let positions = self.positions(axis, group)?;
                 let known = |own: &Option<usize>| own.filter(|own| *own < theirs).unwrap_or(theirs);
                 positions.iter().take(dimension.length).map(known).collect()
+            }
+            Along::Axis(..) if self.grows && theirs > 1 => {
+                let same = |position: usize| if position < theirs { position } else { STAYS };
+                (0..dimension.length).map(same).collect()
             }
             Along::Axis(..) | Along::Members(_) => (0..dimension.length).map(same).collect(),
         })
@@ -144,7 +264,8 @@ impl Matched<'_> {
                 range.map(|position| places.get(&*labels.label(bound, axis, position)).copied()).collect()
             } else {
                 let same = theirs.len() == range.len();
-                (0..range.len()).map(|position| same.then_some(position)).collect()
+                let is_known = |position: &usize| same || self.grows && *position < theirs.len();
+                (0..range.len()).map(|position| Some(position).filter(is_known)).collect()
             }
         };
         self.found.insert((axis, group), found.clone());
@@ -194,7 +315,7 @@ impl Walk<'_> {
             return;
         };
         let theirs = self.lengths[depth];
-        for (position, own) in self.sources[depth].iter().enumerate() {
+        for (position, own) in self.sources[depth].iter().enumerate().filter(|(_, own)| **own != STAYS) {
             let mean = if self.is_row[depth] { theirs } else { *own };
             let next = |before: usize, own: usize| before * (theirs + 1) + own;
             let place = place + position * dimension.stride;
