@@ -382,6 +382,9 @@ pub struct PlanArguments {
     /// What it is run on
     #[command(flatten)]
     pub inputs: InputArguments,
+    /// Hold a latent at the values of a file, as for `fit`
+    #[arg(long, value_name = "NAME=FILE")]
+    pub fix: Vec<String>,
     /// What a sweep does
     #[command(flatten)]
     pub rules: RuleArguments,

@@ -139,6 +139,19 @@ impl Inputs {
         Ok(())
     }
 
+    /// Latents that are held at the values of these files, by the texts of `--fix`, and at the data of other inputs.
+    ///
+    /// # Errors
+    /// A text that is not of the form `NAME=FILE`.
+    fn hold(&mut self, py: Python<'_>, files: Vec<String>, values: Inputs) -> PyResult<()> {
+        let own = cavi::bind::Inputs::parse_fixed(&files);
+        self.inner.fix = raised(py, own.map_err(cavi::Error::Usage))?;
+        let names: Vec<String> = values.inner.data.iter().map(|own| format!("{}=values", own.name)).collect();
+        self.inner.fix.extend(values.inner.data);
+        self.asked.fix = files.into_iter().chain(names).collect();
+        Ok(())
+    }
+
     /// Labels of an axis, or of one group of a ragged axis.
     fn labels(&mut self, axis: &str, group: Option<String>, labels: Vec<String>) {
         let source = LabelSource::List(format!("labels[{axis:?}]"), labels);

@@ -128,22 +128,13 @@ impl Program {
     /// The data that it reads.
     #[getter]
     fn data(&self) -> Vec<DataSymbol> {
-        let symbols = &self.compiled.model.symbols;
-        let required = self.compiled.required_data();
-        let given = symbols.arrays.iter().filter(|own| own.kind == ArrayKind::Data && own.value.is_none());
-        let symbol = |own: &Array| {
-            let letters: Vec<_> = own.letters.iter().map(|letter| symbols.letter(*letter)).collect();
-            (
-                own.name.clone(),
-                letters.iter().map(|letter| symbols.axis(letter.axis).name.clone()).collect(),
-                letters.iter().map(|letter| letter.name.clone()).collect(),
-                matches!(own.support, Support::Index(_)),
-                required.contains(&own.name.as_str()),
-                own.absent.zero,
-                groups(symbols, own),
-            )
-        };
-        given.map(symbol).collect()
+        self.symbols_of(&|own| own.kind == ArrayKind::Data && own.value.is_none())
+    }
+
+    /// The latents, which `fix` may hold, told as data are.
+    #[getter]
+    fn latent_symbols(&self) -> Vec<DataSymbol> {
+        self.symbols_of(&|own| own.kind == ArrayKind::Latent)
     }
 
     /// The names that `set` takes: constants and axes.
@@ -232,5 +223,26 @@ impl Program {
                 raised(py, Err(cavi::Error::Usage(vec![found])))
             }
         }
+    }
+}
+
+impl Program {
+    /// Those of its arrays.
+    fn symbols_of(&self, which: &dyn Fn(&Array) -> bool) -> Vec<DataSymbol> {
+        let symbols = &self.compiled.model.symbols;
+        let required = self.compiled.required_data();
+        let symbol = |own: &Array| {
+            let letters: Vec<_> = own.letters.iter().map(|letter| symbols.letter(*letter)).collect();
+            (
+                own.name.clone(),
+                letters.iter().map(|letter| symbols.axis(letter.axis).name.clone()).collect(),
+                letters.iter().map(|letter| letter.name.clone()).collect(),
+                matches!(own.support, Support::Index(_)),
+                required.contains(&own.name.as_str()),
+                own.absent.zero,
+                groups(symbols, own),
+            )
+        };
+        symbols.arrays.iter().filter(|own| which(own)).map(symbol).collect()
     }
 }

@@ -180,6 +180,47 @@ def test_a_fit_that_was_interrupted_goes_on_to_the_same_bits(tmp_path):
         cavi.fit("hpf", **options, checkpoint_every=10)
 
 
+def test_a_fit_goes_on_with_more_data():
+    pd = pytest.importorskip("pandas")
+    rows, columns = [f"r{row}" for row in range(40)], [f"c{column}" for column in range(30)]
+    frame = pd.DataFrame(COUNTS.toarray(), index=rows, columns=columns)
+    options = {"taste": 3, "allocations": "ordinary", "columns": {"y": "wide"}}
+    first = cavi.fit("hpf", y=frame.iloc[:25], sweeps=20, **options)
+    start = cavi.fit("hpf", y=frame, sweeps=0, init=first, grow=True, **options)
+    old, new = first["theta"].mean, start["theta"].mean
+    assert list(new.index) == rows
+    np.testing.assert_allclose(new.loc[old.index], old, rtol=1e-12)
+    on = cavi.fit("hpf", y=frame, sweeps=20, init=first, grow=True, **options)
+    assert on.elbo > start.elbo
+    with pytest.raises(cavi.UsageError, match="`init` names the fit"):
+        cavi.fit("hpf", y=frame, grow=True, **options)
+    with pytest.raises(cavi.CaviError, match="no label of axis `user`.*leave `init=...` and `grow=True` out|no label of axis `user`"):
+        cavi.fit("hpf", y=frame.set_axis([f"s{row}" for row in range(40)]), init=first, grow=True, **options)
+
+
+def test_known_components_are_held():
+    pd = pytest.importorskip("pandas")
+    rows, columns = [f"r{row}" for row in range(40)], [f"c{column}" for column in range(30)]
+    frame = pd.DataFrame(COUNTS.toarray(), index=rows, columns=columns)
+    known = pd.DataFrame(RANDOM.gamma(2.0, size=(2, 30)), index=["A", "B"], columns=columns)
+    program = """
+axis row[i]
+axis column[j]
+axis part[k]
+data x[i, j] : count
+w[i, k] ~ Gamma(1, rate = 1)
+h[k, j] ~ Gamma(1, rate = 1)
+x[i, j] ~ Poisson(sum[k](w[i, k] * h[k, j]))
+"""
+    fit = cavi.fit(program, x=frame, fix={"h": known[columns[::-1]]}, part=4, sweeps=10)
+    held = fit["h"].mean
+    assert list(held.index) == ["A", "B", "free 1", "free 2"]
+    np.testing.assert_allclose(held.loc[["A", "B"], columns], known, rtol=1e-12)
+    assert (held.loc["free 1"] > 0).all()
+    with pytest.raises(cavi.CaviError, match="`g`"):
+        cavi.fit(program, x=frame, fix={"g": known}, part=4)
+
+
 def test_what_is_understood_and_planned():
     assert "40 user x 30 item" in cavi.read("hpf", y=COUNTS).replace("item (", "item")
     assert "memory" in cavi.plan("hpf", y=COUNTS).lower()

@@ -133,6 +133,9 @@ pub struct ChooseArguments {
     /// What it is run on; `--set NAME=5..50` tries every whole number, `5..50:5` every fifth, `4,8,16` a list
     #[command(flatten)]
     pub inputs: InputArguments,
+    /// Hold a latent at the values of a file in every fit, as for `fit`
+    #[arg(long, value_name = "NAME=FILE")]
+    pub fix: Vec<String>,
     /// Hide a part of these data, as for `fit` [default: a tenth of all data that the program predicts]
     #[arg(long, value_name = "NAME=FRACTION|FILE", allow_hyphen_values = true)]
     pub heldout: Vec<String>,

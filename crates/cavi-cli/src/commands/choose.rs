@@ -29,6 +29,7 @@ pub fn run(arguments: &ChooseArguments) -> Result<(), Failure> {
             terminal::note(&format!("{}\n", set.join(" ")));
         }
         let mut own = fit::inputs(&inputs)?;
+        own.fix = Inputs::parse_fixed(&arguments.fix).map_err(Error::Usage)?;
         own.set.extend(grids.iter().zip(&values).map(|(grid, (_, value))| grid.set(*value)));
         let candidate = fitted(arguments, &source, &own, &others, (values, &set), number == 0)?;
         candidates.push(candidate);
@@ -98,7 +99,7 @@ fn fitted(
             heldout_totals: false,
             grow: false,
             init: None,
-            fix: Vec::new(),
+            fix: arguments.fix.clone(),
             folds: None,
             data_files: data_files::hashes(inputs),
             seed: Some(seed),

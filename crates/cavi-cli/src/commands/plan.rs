@@ -1,7 +1,7 @@
 //! `cavi plan MODEL --data ...`: how a program will run.
 
 use cavi::bind::Inputs;
-use cavi::{Format, Settings};
+use cavi::{Error, Format, Settings};
 
 use super::fit;
 use crate::arguments::PlanArguments;
@@ -11,7 +11,8 @@ use crate::{program, terminal};
 /// Binds the data and prints steps, kernels, memory and predicted seconds; nothing is fitted.
 pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let source = program::find(&arguments.model)?;
-    let inputs = Inputs { sizes_of_covariances: true, ..fit::inputs(&arguments.inputs)? };
+    let fix = Inputs::parse_fixed(&arguments.fix).map_err(Error::Usage)?;
+    let inputs = Inputs { sizes_of_covariances: true, fix, ..fit::inputs(&arguments.inputs)? };
     let problem = program::open(&source, &inputs, &[])?.bind(&inputs)?;
     fit::show_notes(&problem, false);
     if arguments.derive {

@@ -16,15 +16,11 @@ from . import _core
 MISSING = np.iinfo(np.uint32).max
 
 
-def inputs(program, data, settings, columns=None, labels=None, transpose=None, heldout=None, given=False):
-    """The inputs of a call: ``data`` by name, a dictionary of groups for a ragged array, ``settings`` for constants and sizes."""
-    texts, arrays = [], []
-    for name, value in data.items():
-        for group, own in _groups(value):
-            if _is_file(own):
-                texts.append(f"{_place(name, group)}={os.fspath(own)}")
-            else:
-                arrays.append((name, group, own))
+def inputs(program, data, settings, columns=None, labels=None, transpose=None, heldout=None, given=False, fix=None):
+    """The inputs of a call: ``data`` by name, a dictionary of groups for a ragged array, ``settings`` for constants and sizes; ``fix`` has the
+    values of latents that are held."""
+    texts, arrays = _files_and_arrays(data)
+    fixed_texts, fixed = _files_and_arrays(fix or {})
     set_texts, constants = [], []
     for name, value in settings.items():
         for group, own in _groups(value):
@@ -39,7 +35,7 @@ def inputs(program, data, settings, columns=None, labels=None, transpose=None, h
                 label_texts.append(f"{_place(axis, group)}={os.fspath(own)}")
             else:
                 lists.append((axis, group, [str(label) for label in own]))
-    frames = {name for name, _, _ in arrays}
+    frames = {name for name, _, _ in arrays + fixed}
     column_texts = [
         f"{name}=" + (own if isinstance(own, str) else ",".join(f"{axis}:{column}" for axis, column in own.items()))
         for name, own in (columns or {}).items()
@@ -56,7 +52,25 @@ def inputs(program, data, settings, columns=None, labels=None, transpose=None, h
         core.constant(name, group, values, own_labels)
     for axis, group, own in lists:
         core.labels(axis, group, own)
+    if fix:
+        held = _core.Inputs([], [], [], [], [], [], False)
+        known = {own[0]: own for own in program.latent_symbols}
+        for name, group, own in fixed:
+            _add(held, name, group, own, known.get(name), (columns or {}).get(name))
+        core.hold(fixed_texts, held)
     return core
+
+
+def _files_and_arrays(given):
+    """What is given by name, group for group: the texts ``NAME[GROUP]=FILE`` of files, and all else as name, group and value."""
+    texts, arrays = [], []
+    for name, value in given.items():
+        for group, own in _groups(value):
+            if _is_file(own):
+                texts.append(f"{_place(name, group)}={os.fspath(own)}")
+            else:
+                arrays.append((name, group, own))
+    return texts, arrays
 
 
 def _groups(value):

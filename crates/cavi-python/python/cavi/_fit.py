@@ -33,6 +33,7 @@ def fit(
     heldout=None,
     init=None,
     grow=False,
+    fix=None,
     sweeps=None,
     tol=None,
     schedule=None,
@@ -80,6 +81,9 @@ def fit(
     grow
         The data have grown since the fit in ``init``: rows are matched by their labels, those that it has start there, new ones at its average
         row.
+    fix
+        Values at which latents are held, as data are given: ``{"h": signatures}`` with ``signature=8`` holds those of the frame and leaves the rest
+        of the 8 free. Rows and columns are matched by name; NaN is free.
     sweeps, tol, schedule, warmup, batch, allocations, seed, restarts, threads, precision, elbo_every, verify
         As the options of ``cavi fit``. ``accelerate`` is ``True``, ``False`` or ``None`` for what the program says.
     keep
@@ -112,7 +116,14 @@ def fit(
     program = _calls.opened(model, set, arrays)
     own_data, settings = _calls.split(program, arrays, data, set)
     inputs = _data.inputs(
-        program._core, own_data, settings, columns=columns, labels=labels, transpose=transpose, heldout=heldout
+        program._core,
+        own_data,
+        settings,
+        columns=columns,
+        labels=labels,
+        transpose=transpose,
+        heldout=heldout,
+        fix=fix,
     )
     with tempfile.TemporaryDirectory(prefix="cavi-") as scratch:
         options = {

@@ -26,9 +26,9 @@ VALUED = {
     "not-in", "of", "out", "precision", "rank", "restarts", "resume", "rows", "schedule", "seed", "stat", "sweeps", "threads", "tol", "transpose", "variable", "warmup",
 }  # fmt: skip
 #: Options whose values are NAME=VALUE, dictionaries here. `--by` has both forms, and so has `--from`.
-NAMED = {"by", "columns", "data", "for", "given", "heldout", "labels", "set", "total"}
+NAMED = {"by", "columns", "data", "fix", "for", "given", "heldout", "labels", "set", "total"}
 #: Options without a value.
-FLAGS = {"all", "linear-response", "unseen", "verify"}
+FLAGS = {"all", "grow", "linear-response", "unseen", "verify"}
 #: What the commands are called here.
 COMMANDS = {
     "calibrate": "cavi.calibrate",
