@@ -2,14 +2,16 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cavi::bind::Binding;
 use cavi::checkpoint::{Checkpoints, Found, find};
-use cavi::{Control, Error, Exchange, Fit, Problem, Settings, prepare};
+use cavi::{Cluster, Control, Error, Exchange, Fit, Precision, Problem, Settings, prepare};
 use cavi_algebra::AxisId;
+use cavi_executor::{Bound, BoundArray, BoundAxis};
 use cavi_tests::support::{Neighbour, Program, Shape, programs, random_bound};
-use rand::SeedableRng;
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::restarts::{facts, told};
@@ -208,4 +210,91 @@ fn a_process_without_a_shard_is_told() {
         told += usize::from(error.to_string().contains("each of which needs one"));
     }
     assert!(told > 0);
+}
+
+/// What a process sends in a sweep is what `cavi plan --ranks` predicts, where sums are large beside votes; and no process computes less than
+/// its part.
+#[test]
+fn a_sweep_sends_as_much_as_is_predicted() {
+    const PROGRAMS: [(&str, usize, &str); 3] = [
+        (
+            "counts",
+            8,
+            "axis row[i]\naxis column[j]\naxis part[k] = 8\ndata x[i, j] : count, absent = 0\nw[i, k] ~ Gamma(1, rate = 1)\n\
+             h[k, j] ~ Gamma(1, rate = 1)\nx[i, j] ~ Poisson(sum[k](w[i, k] * h[k, j]))\n",
+        ),
+        (
+            "topics",
+            8,
+            "axis row[i]\naxis column[j]\naxis part[k] = 8\ndata x[i, j] : count, absent = 0\ntheta[i, :k] ~ Dirichlet(0.5)\n\
+             beta[k, :j] ~ Dirichlet(0.5)\nx[i, :j] ~ Multinomial(sum[k](theta[i, k] * beta[k, :j]))\n",
+        ),
+        (
+            "factors",
+            3,
+            "axis row[i]\naxis column[j]\naxis part[k] = 3\ndata x[i, j] : real\nw[j, k] ~ Normal(0, sd = 1)\nz[i, k] ~ Normal(0, sd = 1)\n\
+             t[j] ~ Gamma(1, rate = 1)\nx[i, j] ~ Normal(sum[k](z[i, k] * w[j, k]), prec = t[j])\n",
+        ),
+    ];
+    for (name, parts, text) in PROGRAMS {
+        let compiled = cavi::compile(text, name).into_compiled().expect("it compiles");
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let symbols = &compiled.model.symbols;
+        let mut arrays = vec![None; symbols.arrays.len()];
+        let data = symbols.find("x").expect("the data");
+        arrays[data.index()] =
+            Some(BoundArray::full((0..12 * 3000).map(|_| f64::from(rng.random_range(0..3_u8))).collect()));
+        let bound = Bound {
+            axes: [12, 3000, parts].map(|size| BoundAxis { size, ..BoundAxis::default() }).into(),
+            arrays,
+        };
+        let problem = prepare(compiled, Binding { bound, ..Binding::default() }).expect("it has data");
+        let shards = Some(problem.shards("row=4").expect("the axis is there"));
+        for processes in [2, 4] {
+            let sent = |sweeps: u64| {
+                let settings = Settings {
+                    sweeps: Some(sweeps),
+                    tolerance: Some(0.0),
+                    restarts: Some(1),
+                    ..Settings::default()
+                };
+                let settings = Settings { shards: shards.clone(), warmup: Some(Vec::new()), ..settings };
+                let (all, sent) = Neighbour::counted(processes);
+                std::thread::scope(|scope| {
+                    for own in all {
+                        let settings = Settings { others: Some(own), ..settings.clone() };
+                        let problem = &problem;
+                        scope.spawn(move || {
+                            problem.fit(&settings, &mut |_| Control::Continue).expect("it fits")
+                        });
+                    }
+                });
+                sent.load(Ordering::Relaxed)
+            };
+            let measured = 8.0 * (sent(9) - sent(4)) as f64 / 5.0;
+            let plan =
+                cavi_executor::plan::plan(&problem.equations, &problem.binding.bound, Precision::Double);
+            let plan = plan.unwrap_or_else(|why| panic!("{name}: {why:?}"));
+            let cost = plan.spread_cost(&problem.equations, &problem.own_schedule(), AxisId::from(0));
+            let cost = cost.expect("it can be cut");
+            let cluster = Cluster {
+                processes,
+                machines: processes,
+                threads: 1,
+                bandwidth: f64::INFINITY,
+                latency: 0.0,
+            };
+            let spent = cost.over(4, &cluster);
+            assert!(
+                (spent.bytes / measured - 1.0).abs() < 0.15,
+                "{name}, {processes}: {} predicted, {measured}",
+                spent.bytes
+            );
+            let whole = plan.forecast(&problem.equations, &problem.own_schedule(), 1).seconds();
+            assert!((cost.local + cost.shared - whole).abs() < 1e-9 * whole, "{name}: {cost:?}, {whole}");
+            assert!(spent.seconds() >= cost.local / processes as f64, "{name}");
+            let one = cost.over(4, &Cluster { processes: 1, ..cluster });
+            assert!(one.exchanging == 0.0 && one.seconds() >= whole, "{name}");
+        }
+    }
 }

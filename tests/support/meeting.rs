@@ -1,5 +1,6 @@
 //! Processes as threads of one: what they send goes through a table.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use cavi_executor::reduce::Exchange;
@@ -16,6 +17,8 @@ struct Table {
 struct Shared {
     table: Mutex<Table>,
     turned: Condvar,
+    /// How many numbers the first process sent to others.
+    sent: Arc<AtomicUsize>,
 }
 
 /// One of several processes.
@@ -29,11 +32,23 @@ pub struct Neighbour {
 impl Neighbour {
     /// So many processes.
     pub fn all(ranks: usize) -> Vec<Arc<dyn Exchange>> {
+        Neighbour::counted(ranks).0
+    }
+
+    /// So many processes, and how many numbers the first has sent to others.
+    pub fn counted(ranks: usize) -> (Vec<Arc<dyn Exchange>>, Arc<AtomicUsize>) {
         let shared = Arc::new(Shared::default());
+        let sent = Arc::clone(&shared.sent);
         shared.table.lock().expect("nobody has it").brought = vec![None; ranks];
         let one =
             |rank| -> Arc<dyn Exchange> { Arc::new(Neighbour { rank, ranks, shared: Arc::clone(&shared) }) };
-        (0..ranks).map(one).collect()
+        ((0..ranks).map(one).collect(), sent)
+    }
+
+    fn count(&self, numbers: usize) {
+        if self.rank == 0 {
+            self.shared.sent.fetch_add(numbers, Ordering::Relaxed);
+        }
     }
 
     /// Gives something for each process, and has what all gave.
@@ -64,12 +79,14 @@ impl Exchange for Neighbour {
 
     fn all_gather(&self, own: &[f64], counts: &[usize], all: &mut [f64]) {
         assert_eq!(own.len(), counts[self.rank], "what is sent is as long as was said");
+        self.count(own.len() * (self.ranks - 1));
         let brought = self.meet(vec![own.to_vec()]);
         let flat: Vec<f64> = brought.iter().flat_map(|own| own[0].iter().copied()).collect();
         all.copy_from_slice(&flat);
     }
 
     fn all_to_all(&self, own: &[f64], sent: &[usize], all: &mut [f64], received: &[usize]) {
+        self.count(own.len() - sent[self.rank]);
         let mut rest = own;
         let part = |count: &usize| {
             let (own, others) = rest.split_at(*count);

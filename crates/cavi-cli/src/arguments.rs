@@ -3,6 +3,7 @@
 mod asking;
 mod calibrate;
 mod check_fit;
+mod cluster;
 mod demo;
 mod files;
 mod fit;
@@ -27,6 +28,7 @@ use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions}
 use cavi_syntax::ast::Allocations;
 pub use check_fit::CheckFitArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub use cluster::ClusterArguments;
 pub use demo::DemoArguments;
 use files::DATA;
 pub use fit::{CheckpointArguments, FitArguments, Keep};
@@ -394,6 +396,9 @@ pub struct PlanArguments {
     /// On how many threads the seconds are predicted [default: all]
     #[arg(long, value_name = "T", value_parser = threads, allow_hyphen_values = true)]
     pub threads: Option<usize>,
+    /// The processes that a sweep is predicted for
+    #[command(flatten)]
+    pub cluster: ClusterArguments,
     /// Show the derivation of the program as it is restated for these data, in place of the plan
     #[arg(long)]
     pub derive: bool,

@@ -5,6 +5,7 @@
 
 mod attempt;
 mod batched;
+mod cluster;
 mod glances;
 mod kept;
 mod moved;

@@ -1,10 +1,10 @@
 //! `cavi plan MODEL --data ...`: how a program will run.
 
 use cavi::bind::Inputs;
-use cavi::{Error, Format, Settings};
+use cavi::{Cluster, Error, Format, Settings};
 
 use super::fit;
-use crate::arguments::PlanArguments;
+use crate::arguments::{ClusterArguments, PlanArguments};
 use crate::failure::Failure;
 use crate::{program, terminal};
 
@@ -18,12 +18,27 @@ pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     if arguments.derive {
         return terminal::print(&problem.derivation(Format::Text));
     }
-    let settings = Settings {
-        precision: arguments.precision,
-        threads: arguments.threads.unwrap_or_else(fit::all_threads),
-        ..fit::rules(&problem, &arguments.rules)?
+    let rules = fit::rules(&problem, &arguments.rules)?;
+    let plan = match arguments.cluster.ranks {
+        Some(processes) => {
+            let ClusterArguments { nodes, bandwidth, latency, shards, .. } = &arguments.cluster;
+            if *nodes > processes {
+                return Err(Failure::usage(&format!(
+                    "`--nodes {nodes}`: expected no more machines than `--ranks {processes}`"
+                )));
+            }
+            let shards = shards.as_ref().map(|own| problem.shards(own)).transpose()?;
+            let settings = Settings { precision: arguments.precision, shards, ..rules };
+            let threads = arguments.threads.unwrap_or(1);
+            let (bandwidth, latency) = (*bandwidth, *latency);
+            problem
+                .plan_over(&settings, &Cluster { processes, machines: *nodes, threads, bandwidth, latency })?
+        }
+        None => {
+            let threads = arguments.threads.unwrap_or_else(fit::all_threads);
+            problem.plan(&Settings { precision: arguments.precision, threads, ..rules })?
+        }
     };
-    let plan = problem.plan(&settings)?;
     let end = if plan.ends_with('\n') { "" } else { "\n" };
     terminal::print(&format!("{plan}{end}"))
 }

@@ -22,10 +22,10 @@ use super::tree::Subtree;
 use super::{Ballot, Halt, Key, Reducer, Tree};
 
 /// Up to so many values are finished by every process; of more each finishes a part.
-const FEW: usize = 4096;
+pub(crate) const FEW: usize = 4096;
 
 /// The words of what processes compare.
-const HEAD: usize = 8;
+pub(crate) const HEAD: usize = 8;
 
 /// Where the shards of a process meet.
 pub struct Meeting {

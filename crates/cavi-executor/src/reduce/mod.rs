@@ -23,6 +23,7 @@ mod tree;
 
 pub use ballot::Ballot;
 pub use exchange::{Exchange, all_bytes, of_first};
+pub(crate) use meeting::{FEW, HEAD};
 pub use meeting::{Meeting, Member, held_by};
 pub use memory::{Memory, Visit};
 pub use tree::Tree;
