@@ -7,7 +7,7 @@ use super::threads;
 /// `cavi plan --ranks`
 #[derive(Args, Clone, Debug)]
 pub struct ClusterArguments {
-    /// Predict a sweep over so many processes of MPI, in place of the plan
+    /// Predict a sweep over so many processes of MPI, in place of the plan; --shards says which axis is cut, else the largest that can be
     #[arg(long, value_name = "R", value_parser = threads, allow_hyphen_values = true)]
     pub ranks: Option<usize>,
     /// On so many machines, evenly
@@ -19,9 +19,6 @@ pub struct ClusterArguments {
     /// How long a message between machines takes: 20us, 0.1ms
     #[arg(long, value_name = "TIME", value_parser = latency, default_value = "20us", requires = "ranks", allow_hyphen_values = true)]
     pub latency: f64,
-    /// The axis whose shards are spread, as for `cavi fit` [default: the largest that can be cut, a shard a process]
-    #[arg(long, value_name = "AXIS[=N]|auto", requires = "ranks")]
-    pub shards: Option<String>,
 }
 
 /// A number and a unit.

@@ -21,14 +21,13 @@ pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let rules = fit::rules(&problem, &arguments.rules)?;
     let plan = match arguments.cluster.ranks {
         Some(processes) => {
-            let ClusterArguments { nodes, bandwidth, latency, shards, .. } = &arguments.cluster;
+            let ClusterArguments { nodes, bandwidth, latency, .. } = &arguments.cluster;
             if *nodes > processes {
                 return Err(Failure::usage(&format!(
                     "`--nodes {nodes}`: expected no more machines than `--ranks {processes}`"
                 )));
             }
-            let shards = shards.as_ref().map(|own| problem.shards(own)).transpose()?;
-            let settings = Settings { precision: arguments.precision, shards, ..rules };
+            let settings = Settings { precision: arguments.precision, ..rules };
             let threads = arguments.threads.unwrap_or(1);
             let (bandwidth, latency) = (*bandwidth, *latency);
             problem

@@ -64,3 +64,41 @@ fn what_cannot_be_cut_is_told() {
         assert!(!directory.join("o").exists(), "{options:?}");
     }
 }
+
+#[test]
+fn a_sweep_over_many_processes_is_predicted() {
+    let directory = scratch("shards_predicted");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    let rows: String = (0..64).map(|row| format!("r{row},{},{},1\n", row % 3, row % 5)).collect();
+    fs::write(directory.join("x.csv"), format!(",a,b,c\n{rows}")).unwrap();
+    let plan = |options: &[&str]| {
+        let output = cavi(&directory, &[&["plan", "m.cavi", "--data", "x=x.csv"], options].concat());
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (status, said, _) = plan(&["--ranks", "24", "--nodes", "3", "--bandwidth", "10Gb", "--shards", "row=48"]);
+    assert_eq!(status, Some(0), "{said}");
+    let head = "axis row in 48 shards, 1 thread a process, 3 machines, 10.0 Gb/s each way between them, 20.0 us a message";
+    assert!(said.contains(head), "{said}");
+    let counts: Vec<&str> = said
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with(' '))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(counts, ["1", "2", "4", "8", "16", "24"], "{said}");
+    // Of so few entries the messages take the most.
+    assert!(said.contains("exchanging takes the most"), "{said}");
+    assert!(said.contains("mpirun -n 24 cavi-mpi fit ... --shards row=48"), "{said}");
+    let refused: [(&[&str], i32, &str); 6] = [
+        (&["--ranks", "0"], 2, "from 1 to"),
+        (&["--ranks", "2", "--nodes", "3"], 2, "no more machines than `--ranks 2`"),
+        (&["--ranks", "2", "--bandwidth", "fast"], 2, "expected a rate such as `25Gb`"),
+        (&["--ranks", "2", "--latency", "1"], 2, "expected a time such as `20us`"),
+        (&["--nodes", "2"], 2, "--ranks"),
+        (&["--ranks", "65", "--shards", "row"], 1, "is cut into 64 shards, and there are 65 processes"),
+    ];
+    for (options, expected, words) in refused {
+        let (status, _, said) = plan(options);
+        assert!(status == Some(expected) && said.contains(words), "{options:?}: {said}");
+    }
+}
