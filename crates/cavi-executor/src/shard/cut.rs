@@ -160,13 +160,13 @@ fn maps(part: &Part, whole: &Maps) -> Result<Maps, Refused> {
     whole.rewritten(|values, from, to| {
         let (from, to) = (part.of_loop(Loop { size: values.len(), along: from }), part.of_loop(to));
         if !from.is_cut() && !to.is_cut() {
-            return Ok((values.to_vec(), to.size()));
+            return Ok((values.clone(), to.size()));
         }
         let size = to.len();
         let (from, to) = (Places(vec![from]), Places(vec![to]));
         let value = |value: u32| to.place(value as usize).map(|value| value as u32);
-        let values = from.taken(values).into_iter().map(value).collect::<Option<_>>();
-        Ok((values.ok_or_else(looked_up)?, size))
+        let values = from.taken(values).into_iter().map(value).collect::<Option<Vec<u32>>>();
+        Ok((values.ok_or_else(looked_up)?.into(), size))
     })
 }
 

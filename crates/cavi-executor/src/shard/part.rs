@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use cavi_algebra::{ArrayId, AxisId, Block, Equations, LetterId};
 use cavi_families::Extent;
+use cavi_numerics::Numbers;
 
 use crate::data::{Bound, BoundArray, BoundAxis};
 use crate::layout::Layout;
@@ -262,7 +263,7 @@ impl<'b> Part<'b> {
 
     fn array(&self, id: usize, whole: &BoundArray) -> BoundArray {
         let Some(entries) = &self.entries[id] else { return whole.clone() };
-        fn taken<T: Copy>(entries: &[u32], values: &[T]) -> Vec<T> {
+        fn taken<T: Copy, C: FromIterator<T>>(entries: &[u32], values: &[T]) -> C {
             entries.iter().map(|entry| values[*entry as usize]).collect()
         }
         let seen = |observed: &Option<Vec<bool>>| observed.as_ref().map(|own| taken(entries, own));
@@ -272,7 +273,7 @@ impl<'b> Part<'b> {
             }
             BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
                 let letters = &self.equations.symbols.array(ArrayId::from(id)).letters;
-                let column = |(column, letter): (&Vec<u32>, &LetterId)| -> Vec<u32> {
+                let column = |(column, letter): (&Numbers<u32>, &LetterId)| -> Numbers<u32> {
                     let own = self.of_letter(*letter);
                     let place = |entry: &u32| {
                         let place = own.place(column[*entry as usize] as usize);

@@ -5,6 +5,8 @@
 //! # Source
 //! Smith et al.: FROSTT, the formidable repository of open sparse tensors and tools, <http://frostt.io>, 2017.
 
+use cavi_numerics::Numbers;
+
 use super::number::{number, whole};
 use super::words::Words;
 use super::{Dimension, Wanted};
@@ -48,8 +50,8 @@ pub(crate) fn read(bytes: &[u8], dimensions: &[Dimension<'_>], wanted: Wanted) -
     Ok(Content::Coordinates(Coordinates {
         shape,
         shape_is_exact: false,
-        indices,
-        values,
+        indices: indices.into_iter().map(Numbers::from).collect(),
+        values: values.into(),
         labels: Vec::new(),
         texts: None,
         lines: Some(lines),

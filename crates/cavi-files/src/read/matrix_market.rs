@@ -56,7 +56,7 @@ pub(crate) fn read(bytes: &[u8], dimensions: &[Dimension<'_>]) -> Result<Content
         let labels = vec![None; shape.len()];
         Ok(Content::Dense(Dense {
             shape,
-            values: Values::Numbers(values),
+            values: Values::Numbers(values.into()),
             labels,
             rows_are: None,
             lines: None,
@@ -192,8 +192,8 @@ fn coordinates(
     Ok(Coordinates {
         shape: vec![rows, columns],
         shape_is_exact: true,
-        indices: vec![row_indices, column_indices],
-        values,
+        indices: vec![row_indices.into(), column_indices.into()],
+        values: values.into(),
         labels: Vec::new(),
         texts: None,
         lines: Some(lines),

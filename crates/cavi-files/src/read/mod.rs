@@ -5,12 +5,13 @@ use std::path::Path;
 use crate::content::{Content, Dense, Values};
 use crate::error::{FileError, count, quote};
 use crate::format::{self, Format, Packing};
+use crate::packed;
 use npy::DenseArray;
 pub(crate) use ten_x::is_one as is_ten_x;
 use texts::TextReading;
 pub use texts::TextReport;
 
-mod bytes;
+pub(crate) mod bytes;
 mod number;
 mod words;
 
@@ -41,6 +42,8 @@ mod unique;
 pub struct ReadOptions<'a> {
     /// The dimensions of the array in the order of the file: rows, columns, and so on.
     pub dimensions: &'a [Dimension<'a>],
+    /// The name of the array, by which a file of several knows it; empty where there is none.
+    pub name: &'a str,
     /// What the cells of a table are.
     pub wanted: Wanted,
     /// What stands after the name of the file and a colon: a column of a table, a matrix of an annotated one, a query of a
@@ -112,6 +115,10 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError
         (Format::Hdf5, Packing::Plain) => return hdf5::read(path, options).map_err(in_file),
         (Format::Sqlite, _) if !format::is_standard_input(path) => {
             return sqlite::read(path, options).map_err(in_file);
+        }
+        (Format::Packed, _) if !format::is_standard_input(path) => {
+            refuse_columns(&ReadOptions { column: None, ..*options }).map_err(in_file)?;
+            return packed::read(path, options).map_err(in_file);
         }
         _ => {}
     }
@@ -187,6 +194,9 @@ fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Cont
         Format::Parquet => table::read_columns(&parquet::read(bytes)?, options),
         Format::Hdf5 => hdf5::read_bytes(bytes, options),
         Format::Sqlite => Err(FileError::new("a database that is no file", "a database in a file")),
+        Format::Packed => {
+            Err(FileError::new("packed data that are no file", "a file, since packed data are mapped"))
+        }
         Format::LdaC => {
             check_dimensions(2, dimensions)?;
             lda_c::read(bytes).map(Content::Documents)
@@ -263,7 +273,7 @@ fn dense(array: DenseArray, dimensions: &[Dimension<'_>]) -> Result<Content, Fil
     let labels = vec![None; array.shape.len()];
     Ok(Content::Dense(Dense {
         shape: array.shape,
-        values: Values::Numbers(array.values),
+        values: Values::Numbers(array.values.into()),
         labels,
         rows_are: None,
         lines: None,

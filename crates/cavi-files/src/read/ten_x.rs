@@ -117,9 +117,9 @@ pub(crate) fn content(
             .collect();
         let kept: Vec<bool> = matrix.indices[1].iter().map(|place| keep[*place as usize]).collect();
         for column in &mut matrix.indices {
-            retain(column, &kept);
+            retain(column.to_mut(), &kept);
         }
-        retain(&mut matrix.values, &kept);
+        retain(matrix.values.to_mut(), &kept);
         matrix.indices[1].iter_mut().for_each(|place| *place = map[*place as usize]);
         if let Some(lines) = &mut matrix.lines {
             lines.retain(&kept);

@@ -166,7 +166,7 @@ impl ArrayInput {
         let labels = vec![None; shape.len()];
         let dense = Dense {
             shape: shape.to_vec(),
-            values: Values::Numbers(values),
+            values: Values::Numbers(values.into()),
             labels,
             rows_are: None,
             lines: None,
@@ -212,8 +212,8 @@ impl ArrayInput {
         let content = Coordinates {
             shape: shape.to_vec(),
             shape_is_exact: true,
-            indices,
-            values,
+            indices: indices.into_iter().map(Into::into).collect(),
+            values: values.into(),
             labels: Vec::new(),
             texts: None,
             lines: None,

@@ -1,8 +1,12 @@
 //! Listed entries: coordinates and long tables, sorted, without duplicates.
 
+use std::borrow::Cow;
+
 use cavi_algebra::{ArrayKind, AxisId, Support};
 use cavi_executor::BoundArray;
 use cavi_files::Content;
+use cavi_numerics::reduce::has_nan;
+use cavi_numerics::{Number, Numbers};
 
 use super::data_error::DataError;
 use super::pieces::Piece;
@@ -13,9 +17,9 @@ use super::values::values;
 #[derive(Default)]
 pub(super) struct Listing {
     /// One column of positions a dimension of the array.
-    columns: Vec<Vec<u32>>,
+    columns: Vec<Numbers<u32>>,
     /// The values; NaN where missing.
-    values: Vec<f64>,
+    values: Numbers<f64>,
     /// The piece and the number of each entry. They are stored only if entries were dropped, because otherwise they
     /// follow from counting.
     sources: Option<Vec<usize>>,
@@ -27,7 +31,8 @@ impl Listing {
     /// Reads the listed entries of an array into the form that suits it; where it is asked for, with their coordinates in
     /// the order of the file.
     pub fn read(target: &Target<'_>, own: &[&Piece], in_file_order: bool) -> Result<Listed, DataError> {
-        let mut listing = Listing { columns: vec![Vec::new(); target.shape.len()], ..Listing::default() };
+        let mut listing =
+            Listing { columns: vec![Numbers::default(); target.shape.len()], ..Listing::default() };
         for piece in own {
             listing.append(target, piece)?;
         }
@@ -40,7 +45,9 @@ impl Listing {
 
     /// The coordinates of the entries in the order of the file.
     fn in_file_order(&self) -> Coordinates {
-        let Some(sources) = &self.sources else { return self.columns.clone() };
+        let Some(sources) = &self.sources else {
+            return self.columns.iter().map(|column| column.to_vec()).collect();
+        };
         let mut order: Vec<usize> = (0..sources.len()).collect();
         order.sort_by_key(|entry| sources[*entry]);
         self.columns.iter().map(|column| order.iter().map(|entry| column[*entry]).collect()).collect()
@@ -51,10 +58,16 @@ impl Listing {
         let columns = positions(target, piece)?;
         let outside = |entry: usize| !target.exists(|dimension| columns[dimension][entry] as usize);
         let found = values(target.symbols, target.axes, piece, &|entry| target.has_gaps() && outside(entry))?;
-        self.values.extend_from_slice(&found);
-        for (column, own) in self.columns.iter_mut().zip(columns) {
-            if column.is_empty() { *column = own } else { column.extend(own) }
+        // Those of a mapped file stay where they are, if they are all that there is.
+        let own = match (&found, &piece.content) {
+            (Cow::Borrowed(_), Content::Coordinates(coordinates)) => coordinates.values.clone(),
+            _ => found.into_owned().into(),
+        };
+        fn append<T: Number>(list: &mut Numbers<T>, own: Numbers<T>) {
+            if list.is_empty() { *list = own } else { list.to_mut().extend(own) }
         }
+        append(&mut self.values, own);
+        self.columns.iter_mut().zip(columns).for_each(|(column, own)| append(column, own));
         Ok(())
     }
 
@@ -87,10 +100,13 @@ impl Listing {
             let found = format!("the entry {}", target.describe(&self.at(entry)));
             return Err(piece.content.error_at(&piece.file, place, found, target.restriction()).into());
         }
+        if !keep.contains(&false) {
+            return Ok(());
+        }
         let mut sources: Vec<usize> = (0..length).collect();
         retain(&mut sources, &keep);
-        retain(&mut self.values, &keep);
-        self.columns.iter_mut().for_each(|column| retain(column, &keep));
+        retain(self.values.to_mut(), &keep);
+        self.columns.iter_mut().for_each(|column| retain(column.to_mut(), &keep));
         self.sources = Some(sources);
         Ok(())
     }
@@ -146,6 +162,9 @@ impl Listing {
     /// Adds up counts at one place, and says how many were added; refuses other entries that stand twice.
     fn merge(&mut self, target: &Target<'_>, own: &[&Piece]) -> Result<usize, DataError> {
         let length = self.values.len();
+        if (1..length).all(|entry| self.compare(entry - 1, entry).is_ne()) {
+            return Ok(0);
+        }
         let mut keep: Vec<bool> = Vec::with_capacity(length);
         let mut first = 0;
         let mut added = 0;
@@ -166,12 +185,13 @@ impl Listing {
                 let expected = "every entry once (only counts are added up)";
                 return Err(piece.content.error_at(&piece.file, place, found, expected).into());
             }
-            self.values[first] += self.values[entry];
+            let again = self.values[entry];
+            self.values[first] += again;
             added += 1;
         }
         if added > 0 {
-            retain(&mut self.values, &keep);
-            self.columns.iter_mut().for_each(|column| retain(column, &keep));
+            retain(self.values.to_mut(), &keep);
+            self.columns.iter_mut().for_each(|column| retain(column.to_mut(), &keep));
             if let Some(sources) = &mut self.sources {
                 retain(sources, &keep);
             }
@@ -203,21 +223,20 @@ impl Listing {
                 });
             }
         }
-        if absent.zero {
-            let keep: Vec<bool> = self.values.iter().map(|value| *value != 0.0).collect();
-            self.drop(&keep);
-        } else {
-            let keep: Vec<bool> = self.values.iter().map(|value| !value.is_nan()).collect();
-            self.drop(&keep);
+        match absent.zero {
+            true => self.keep(|value| value != 0.0),
+            false => self.keep(|value| !value.is_nan()),
         }
         // What is wholly observed is dense, and so is a vector.
         let whole = !absent.zero && target.existing() == Some(self.values.len());
         if whole || target.shape.len() == 1 {
             return self.dense(target, absent.zero, whole);
         }
-        let observed: Vec<bool> = self.values.iter().map(|value| !value.is_nan()).collect();
-        let observed = observed.contains(&false).then_some(observed);
-        self.values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+        let observed = has_nan(&self.values).then(|| {
+            let observed = self.values.iter().map(|value| !value.is_nan()).collect();
+            self.values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+            observed
+        });
         Ok(BoundArray::Sparse {
             indices: self.columns,
             values: self.values,
@@ -226,10 +245,12 @@ impl Listing {
         })
     }
 
-    fn drop(&mut self, keep: &[bool]) {
-        if keep.contains(&false) {
-            retain(&mut self.values, keep);
-            self.columns.iter_mut().for_each(|column| retain(column, keep));
+    /// Keeps the entries with such values.
+    fn keep(&mut self, stays: impl Fn(f64) -> bool) {
+        if !self.values.iter().all(|value| stays(*value)) {
+            let keep: Vec<bool> = self.values.iter().map(|value| stays(*value)).collect();
+            retain(self.values.to_mut(), &keep);
+            self.columns.iter_mut().for_each(|column| retain(column.to_mut(), &keep));
         }
     }
 
@@ -244,7 +265,7 @@ impl Listing {
             values[cell] = if value.is_nan() { 0.0 } else { *value };
         }
         let observed = observed.contains(&false).then_some(observed);
-        Ok(BoundArray::Dense { values, observed })
+        Ok(BoundArray::Dense { values: values.into(), observed })
     }
 
     /// The first place, in C order, that exists and is not listed.
@@ -265,8 +286,8 @@ impl Listing {
 }
 
 /// The positions of the entries of a piece: one column a dimension of the array.
-pub(super) fn positions(target: &Target<'_>, piece: &Piece) -> Result<Vec<Vec<u32>>, DataError> {
-    let mut columns: Vec<Vec<u32>> = vec![Vec::new(); target.shape.len()];
+pub(super) fn positions(target: &Target<'_>, piece: &Piece) -> Result<Vec<Numbers<u32>>, DataError> {
+    let mut columns: Vec<Numbers<u32>> = vec![Numbers::default(); target.shape.len()];
     for (dimension, letter) in piece.letters.iter().enumerate() {
         let Some(own) = target.dimension_of(piece, dimension) else { continue };
         let axis = target.symbols.letter(*letter).axis;
@@ -277,15 +298,20 @@ pub(super) fn positions(target: &Target<'_>, piece: &Piece) -> Result<Vec<Vec<u3
         let bound = &target.axes.bound[axis.index()];
         let start = bound.starts.as_ref().map_or(0, |starts| starts[group]) as u32;
         columns[own] = match &piece.content {
-            Content::Long(_) => target.axes.column(target.symbols, piece, dimension)?,
+            Content::Long(_) => target.axes.column(target.symbols, piece, dimension)?.into(),
             Content::Coordinates(coordinates) => {
-                let own = coordinates.indices[dimension].iter();
-                match coordinates.labels(dimension) {
-                    None => own.map(|position| start + position).collect(),
-                    Some(labels) => {
-                        let map = positions_of(target, piece, axis, group, labels)?;
-                        own.map(|position| map[*position as usize]).collect()
+                let own = &coordinates.indices[dimension];
+                let map = match coordinates.labels(dimension) {
+                    None => None,
+                    Some(labels) => Some(positions_of(target, piece, axis, group, labels)?),
+                };
+                match map {
+                    None if start == 0 => own.clone(),
+                    None => own.iter().map(|position| start + position).collect(),
+                    Some(map) if map.iter().enumerate().all(|(place, own)| place == *own as usize) => {
+                        own.clone()
                     }
+                    Some(map) => own.iter().map(|position| map[*position as usize]).collect(),
                 }
             }
             Content::Dense(dense) => {

@@ -39,6 +39,7 @@ mod sizes;
 mod suspicions;
 mod texts;
 mod to_draw;
+mod to_pack;
 
 #[cfg(test)]
 mod tests;
@@ -48,6 +49,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, Symbols};
 use cavi_executor::{Bound, BoundArray};
 use cavi_model::Model;
+use cavi_numerics::Numbers;
 
 pub use data_error::DataError;
 pub(crate) use data_error::list;
@@ -64,6 +66,7 @@ pub use standardise::Standardised;
 pub(crate) use texts::of_json as texts_of_json;
 pub use texts::{Words, json as texts_json};
 pub(crate) use to_draw::bind_to_draw;
+pub(crate) use to_pack::{ToPack, to_pack};
 pub(crate) use values::misfit;
 
 use crate::prepare::EntryAxis;
@@ -363,8 +366,8 @@ fn with_all_rows(
 
 /// An array of which nothing is observed.
 fn no_entry(dimensions: usize) -> BoundArray {
-    let indices = vec![Vec::new(); dimensions];
-    BoundArray::Sparse { indices, values: Vec::new(), observed: None, unlisted_zero: false }
+    let indices = vec![Numbers::default(); dimensions];
+    BoundArray::Sparse { indices, values: Numbers::default(), observed: None, unlisted_zero: false }
 }
 
 /// What was added to a covariance without a Cholesky factor.

@@ -143,7 +143,8 @@ pub(super) fn read_one(
     });
     let read = |dimensions: &[Dimension<'_>], columns: &[ColumnOf<'_>]| {
         let unique = inputs.unique;
-        let options = ReadOptions { dimensions, wanted, column: None, columns, is_wide, unique, texts };
+        let name = &array.name;
+        let options = ReadOptions { dimensions, name, wanted, column: None, columns, is_wide, unique, texts };
         source.read(&options).map_err(|error| {
             let is_about_columns = error.line == Some(1);
             let error = DataError::from(with_name(error, &array.name));
