@@ -108,6 +108,17 @@ impl BoundArray {
         values.is_mapped()
     }
 
+    /// The bytes of its positions and values.
+    pub fn bytes(&self) -> usize {
+        match self {
+            BoundArray::Dense { values, .. } => size_of_val(values.as_slice()),
+            BoundArray::Sparse { indices, values, .. } => {
+                let columns: usize = indices.iter().map(|column| size_of_val(column.as_slice())).sum();
+                columns + size_of_val(values.as_slice())
+            }
+        }
+    }
+
     /// Whether any entry is missing.
     pub fn has_missing(&self) -> bool {
         match self {

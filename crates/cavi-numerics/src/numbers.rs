@@ -45,10 +45,22 @@ impl MappedFile {
 }
 
 /// A number that a file may hold as it lies in memory: any bits of its size are one.
-pub trait Number: Copy + PartialEq + fmt::Debug + Send + Sync + 'static + sealed::Plain {}
+pub trait Number: Copy + PartialEq + fmt::Debug + Send + Sync + 'static + sealed::Plain {
+    /// Adds its bytes, the lowest first.
+    fn put(self, bytes: &mut Vec<u8>);
+}
 
-impl Number for f64 {}
-impl Number for u32 {}
+impl Number for f64 {
+    fn put(self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_le_bytes());
+    }
+}
+
+impl Number for u32 {
+    fn put(self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_le_bytes());
+    }
+}
 
 mod sealed {
     /// Types without padding and without invalid bits.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cavi_algebra::Support;
 use cavi_executor::BoundArray;
-use cavi_files::{PACKED_SUFFIX, PackedArray, PackedAxis, PackedEntries, write_packed};
+use cavi_files::{FileError, PACKED_SUFFIX, PackedArray, PackedAxis, PackedEntries, write_packed};
 
 use crate::bind::{DataError, Inputs, ToPack, to_pack};
 use crate::compile::Compiled;
@@ -43,6 +43,17 @@ pub fn pack(compiled: &Compiled, inputs: &Inputs, out: &Path) -> Result<Packed, 
             DataError::new("there are no data to be packed").help(format!("--data {name}=FILE")),
         ]));
     }
+    // What is larger than memory is listed beside the file that is written.
+    let directory = match out.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    std::fs::create_dir_all(directory).map_err(|error| {
+        Error::File(
+            FileError::new(format!("an error of the system, \"{error}\""), "a directory").in_file(directory),
+        )
+    })?;
+    let inputs = &Inputs { spill: Some(directory.to_owned()), ..inputs.clone() };
     let symbols = &compiled.model.symbols;
     let ToPack { axes, arrays, read, warnings } =
         crate::stack::with_room(|| to_pack(&compiled.model, inputs))?;

@@ -118,7 +118,7 @@ pub fn readers(bytes: &[u8]) {
         columns: if asked & 32 != 0 { &columns } else { &[] },
         is_wide: asked & 64 != 0,
         unique: asked & 128 != 0,
-        texts: None,
+        ..ReadOptions::default()
     };
     match cavi_files::read_from(Path::new(name), rest.to_vec(), &options) {
         Err(error) => {

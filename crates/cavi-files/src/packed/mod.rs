@@ -40,7 +40,7 @@ mod read;
 mod write;
 
 pub(crate) use read::read;
-pub use read::{PackedSummary, summary};
+pub use read::{PackedSummary, identity, summary};
 pub use write::{PackedArray, PackedAxis, PackedEntries, write_packed};
 
 /// What a packed file begins with.

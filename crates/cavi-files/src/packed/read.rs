@@ -1,5 +1,6 @@
 //! A packed file to what it holds: it is mapped, looked through once, and its numbers stay where they are.
 
+use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -56,6 +57,22 @@ pub fn summary(path: &Path) -> Result<Vec<PackedSummary>, FileError> {
         points_into: array.points_into.clone(),
     };
     Ok(pack.arrays.iter().map(of).collect())
+}
+
+/// What a packed file begins and ends with: its header has a checksum of every section, so that these bytes tell two files apart without
+/// their numbers. `None` of what cannot be read, or is no packed file.
+pub fn identity(path: &Path) -> Option<Vec<u8>> {
+    let mut file = open_to_map(path).ok()?;
+    let mut own = vec![0; ALIGNMENT as usize];
+    file.read_exact(&mut own).ok()?;
+    let long = |at: usize| own[at..].first_chunk().map(|own| u64::from_le_bytes(*own));
+    let (at, bytes, length) = (long(16)?, long(24)?, file.metadata().ok()?.len());
+    if own[..8] != MAGIC || at.checked_add(bytes).is_none_or(|end| end > length) {
+        return None;
+    }
+    file.seek(SeekFrom::Start(at)).ok()?;
+    file.take(bytes).read_to_end(&mut own).ok()?;
+    Some(own)
 }
 
 /// A packed file whose header was read.

@@ -44,6 +44,8 @@ pub struct ReadOptions<'a> {
     pub dimensions: &'a [Dimension<'a>],
     /// The name of the array, by which a file of several knows it; empty where there is none.
     pub name: &'a str,
+    /// Where the lists of a file are kept that may be larger than memory: those of Matrix Market and FROSTT. `None` in memory.
+    pub spill: Option<&'a Path>,
     /// What the cells of a table are.
     pub wanted: Wanted,
     /// What stands after the name of the file and a colon: a column of a table, a matrix of an annotated one, a query of a
@@ -120,9 +122,25 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError
             refuse_columns(&ReadOptions { column: None, ..*options }).map_err(in_file)?;
             return packed::read(path, options).map_err(in_file);
         }
+        (format @ (Format::MatrixMarket | Format::Frostt), Packing::Plain)
+            if options.spill.is_some() && path.is_file() =>
+        {
+            return spilled(path, format, options).map_err(in_file);
+        }
         _ => {}
     }
     read_from(path, bytes::load(path).map_err(in_file)?, options)
+}
+
+/// Reads a text file that is mapped.
+fn spilled(path: &Path, format: Format, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    let file = bytes::open_to_map(path)?;
+    // Nothing is mapped of a file without bytes.
+    if file.metadata().is_ok_and(|own| own.len() == 0) {
+        return parse(format, &[], options);
+    }
+    let mapped = cavi_numerics::MappedFile::new(&file).map_err(|error| bytes::refused(&error))?;
+    parse(format, mapped.bytes(), options)
 }
 
 /// Reads the bytes of a data file. Its name states the format and stands in messages; no file is opened.
@@ -170,11 +188,11 @@ fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Cont
     }
     let dimensions = options.dimensions;
     match format {
-        Format::MatrixMarket => matrix_market::read(bytes, dimensions),
+        Format::MatrixMarket => matrix_market::read(bytes, dimensions, options.spill),
         Format::Frostt if dimensions.is_empty() => {
             Err(FileError::new("a tensor", expected_dimensions(dimensions)))
         }
-        Format::Frostt => frostt::read(bytes, dimensions, options.wanted),
+        Format::Frostt => frostt::read(bytes, dimensions, options.wanted, options.spill),
         Format::Npy => dense(npy::read(bytes)?, dimensions),
         Format::Npz => match npz::read(bytes)? {
             npz::Archive::Sparse(coordinates) => {

@@ -41,7 +41,7 @@ pub(crate) fn read(folder: &Path, options: &ReadOptions<'_>) -> Result<Content, 
     let bytes = load(&path)?;
     let dimensions = options.dimensions;
     super::check_dimensions(2, dimensions)?;
-    let content = matrix_market::read(&bytes, dimensions).map_err(in_file)?;
+    let content = matrix_market::read(&bytes, dimensions, None).map_err(in_file)?;
     drop(bytes);
     let Content::Coordinates(mut matrix) = content else {
         return Err(in_file(FileError::new("a dense matrix", "the entries of a sparse one")));

@@ -37,9 +37,8 @@ pub fn read_with(
         wanted,
         column,
         columns: &columns,
-        is_wide: false,
-        unique: false,
         texts,
+        ..ReadOptions::default()
     };
     read_from(Path::new(name), bytes.as_ref().to_vec(), &options)
 }

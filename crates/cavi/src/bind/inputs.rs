@@ -35,6 +35,8 @@ pub struct Inputs {
     pub texts: TextOptions,
     /// The options that ask for it, to be refused where there are no texts.
     pub asked_of_texts: Vec<&'static str>,
+    /// Where lists are kept that may be larger than memory, for data that are read to be packed; `None` in memory.
+    pub spill: Option<PathBuf>,
     /// Whether the covariances of Gaussian processes stay zeros: a plan reads their sizes alone.
     pub sizes_of_covariances: bool,
 }

@@ -1,10 +1,13 @@
 //! Listed entries: coordinates and long tables, sorted, without duplicates.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::Path;
 
 use cavi_algebra::{ArrayKind, AxisId, Support};
 use cavi_executor::BoundArray;
-use cavi_files::Content;
+use cavi_files::{Content, Growing};
 use cavi_numerics::reduce::has_nan;
 use cavi_numerics::{Number, Numbers};
 
@@ -25,19 +28,29 @@ pub(super) struct Listing {
     sources: Option<Vec<usize>>,
     /// Where the entries of each piece begin.
     starts: Vec<usize>,
+    /// Whether they were sorted on disk, so that nothing says which entry of the file each was.
+    sorted_outside: bool,
 }
 
 impl Listing {
     /// Reads the listed entries of an array into the form that suits it; where it is asked for, with their coordinates in
     /// the order of the file.
-    pub fn read(target: &Target<'_>, own: &[&Piece], in_file_order: bool) -> Result<Listed, DataError> {
+    pub fn read(
+        target: &Target<'_>,
+        own: &[&Piece],
+        in_file_order: bool,
+        spill: Option<&Path>,
+    ) -> Result<Listed, DataError> {
         let mut listing =
             Listing { columns: vec![Numbers::default(); target.shape.len()], ..Listing::default() };
         for piece in own {
             listing.append(target, piece)?;
         }
         listing.restrict(target, own)?;
-        listing.sort(target);
+        match spill.filter(|_| !in_file_order && listing.values.is_mapped()) {
+            Some(directory) => listing.sort_outside(target, directory)?,
+            None => listing.sort(target),
+        }
         let added = listing.merge(target, own)?;
         let in_file_order = in_file_order.then(|| listing.in_file_order());
         Ok(Listed { array: listing.finish(target, own)?, in_file_order, added })
@@ -159,6 +172,48 @@ impl Listing {
         });
     }
 
+    /// Sorts as [`Listing::sort`] by merging runs on disk, each sorted in memory.
+    fn sort_outside(&mut self, target: &Target<'_>, directory: &Path) -> Result<(), DataError> {
+        /// As many entries are sorted in memory at a time.
+        const RUN: usize = 1 << 21;
+        let length = self.values.len();
+        if (1..length).all(|entry| self.compare(entry - 1, entry).is_lt()) {
+            return Ok(());
+        }
+        if target.cells().is_none() {
+            self.sort(target);
+            return Ok(());
+        }
+        let key = |own: &Listing, entry: usize| {
+            let columns = own.columns.iter().zip(&target.shape);
+            columns.fold(0, |key, (column, size)| key * size + column[entry] as usize)
+        };
+        let mut runs = Gathered::new(self.columns.len(), directory)?;
+        for start in (0..length).step_by(RUN) {
+            let entries = start..length.min(start + RUN);
+            let mut order: Vec<(usize, usize)> = entries.map(|entry| (key(self, entry), entry)).collect();
+            order.sort_unstable();
+            order.into_iter().try_for_each(|(_, entry)| runs.push(self, entry))?;
+        }
+        let (columns, values) = runs.finish()?;
+        let runs = Listing { columns, values, ..Listing::default() };
+        // Of entries at one place that of the earlier run comes first, as it stood first in the file.
+        let mut next: BinaryHeap<Reverse<(usize, usize)>> =
+            (0..length).step_by(RUN).map(|first| Reverse((key(&runs, first), first))).collect();
+        let mut sorted = Gathered::new(self.columns.len(), directory)?;
+        while let Some(Reverse((_, entry))) = next.pop() {
+            sorted.push(&runs, entry)?;
+            let after = entry + 1;
+            if after < length && after % RUN != 0 {
+                next.push(Reverse((key(&runs, after), after)));
+            }
+        }
+        (self.columns, self.values) = sorted.finish()?;
+        self.sources = None;
+        self.sorted_outside = true;
+        Ok(())
+    }
+
     /// Adds up counts at one place, and says how many were added; refuses other entries that stand twice.
     fn merge(&mut self, target: &Target<'_>, own: &[&Piece]) -> Result<usize, DataError> {
         let length = self.values.len();
@@ -173,6 +228,12 @@ impl Listing {
             if keep[entry] {
                 first = entry;
                 continue;
+            }
+            if target.array.support != Support::Count && self.sorted_outside {
+                let file = own.first().map_or_else(String::new, |piece| piece.name());
+                let place = target.describe(&self.at(entry));
+                return Err(DataError::new(format!("{file}: found the entry {place} a second time"))
+                    .possible("every entry once (only counts are added up)"));
             }
             if target.array.support != Support::Count {
                 let (before, before_entry) = self.source(own, first);
@@ -282,6 +343,31 @@ impl Listing {
             entry += 1;
         }
         None
+    }
+}
+
+/// Entries that are listed on disk.
+struct Gathered {
+    columns: Vec<Growing<u32>>,
+    values: Growing<f64>,
+}
+
+impl Gathered {
+    fn new(columns: usize, directory: &Path) -> Result<Gathered, DataError> {
+        let columns = (0..columns).map(|_| Growing::new(Some(directory), 0)).collect::<Result<_, _>>()?;
+        Ok(Gathered { columns, values: Growing::new(Some(directory), 0)? })
+    }
+
+    fn push(&mut self, of: &Listing, entry: usize) -> Result<(), DataError> {
+        for (own, column) in self.columns.iter_mut().zip(&of.columns) {
+            own.push(column[entry])?;
+        }
+        Ok(self.values.push(of.values[entry])?)
+    }
+
+    fn finish(self) -> Result<(Vec<Numbers<u32>>, Numbers<f64>), DataError> {
+        let columns = self.columns.into_iter().map(Growing::finish).collect::<Result<_, _>>()?;
+        Ok((columns, self.values.finish()?))
     }
 }
 

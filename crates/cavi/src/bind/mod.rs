@@ -202,7 +202,7 @@ pub(crate) fn bind_in_part(
     // Before the arrays are placed, which may take the numbers out of the pieces.
     let suspicions = suspicions::warnings(symbols, inputs, &pieces, &axes);
     let place::Placed { mut arrays, mut listed, added } =
-        place::place(symbols, &axes, &mut pieces, &with_latents, &mut problems);
+        place::place(symbols, &axes, &mut pieces, &with_latents, None, &mut problems);
     let given: BTreeSet<ArrayId> = pieces.iter().map(|piece| piece.array).collect();
     stop(&mut problems)?;
     let name = |piece: &pieces::Piece| symbols.array(piece.array).name.as_str();
@@ -285,6 +285,7 @@ pub(crate) fn bind_in_part(
         .collect();
     let mut notes = missing(model, &arrays, &axes, &taken);
     notes.extend(jitters.iter().map(|(name, jitter)| jittered(name, *jitter)));
+    notes.extend(mapped(symbols, &arrays));
     let warnings = [axes.warnings, suspicions, poor].concat();
     let fixed: Vec<ArrayId> = held.iter().map(|(id, _)| *id).collect();
     held.into_iter().for_each(|(id, values)| arrays[id.index()] = Some(values));
@@ -368,6 +369,18 @@ fn with_all_rows(
 fn no_entry(dimensions: usize) -> BoundArray {
     let indices = vec![Numbers::default(); dimensions];
     BoundArray::Sparse { indices, values: Numbers::default(), observed: None, unlisted_zero: false }
+}
+
+/// Which data stay in a packed file.
+fn mapped(symbols: &Symbols, arrays: &[Option<BoundArray>]) -> Vec<String> {
+    let note = |(index, array): (usize, &Option<BoundArray>)| {
+        let bytes = array.as_ref().filter(|array| array.is_mapped())?.bytes();
+        let (name, bytes) = (&symbols.arrays[index].name, cavi_files::memory::text(bytes));
+        Some(format!(
+            "`{name}` stays in its file: {bytes} that the system brings in as they are read, and that no figure of memory counts"
+        ))
+    };
+    arrays.iter().enumerate().filter_map(note).collect()
 }
 
 /// What was added to a covariance without a Cholesky factor.

@@ -1,6 +1,7 @@
 //! Pieces to arrays: every entry at its position.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use cavi_algebra::{Array, ArrayId, ArrayKind, LetterId, Restriction, Support, Symbols};
 use cavi_executor::BoundArray;
@@ -198,12 +199,13 @@ pub(super) struct Listed {
 }
 
 /// The arrays that files are bound to; `None` for the others. For those `with_latents` that list their entries also the
-/// coordinates of these in the order of the file. Numbers of a dense file that already lie where they belong are taken out of their piece.
+/// coordinates of these in the order of the file. With `spill` what is out of order is sorted on disk, in that directory. Numbers of a dense file that already lie where they belong are taken out of their piece.
 pub(super) fn place(
     symbols: &Symbols,
     axes: &Axes,
     pieces: &mut [Piece],
     with_latents: &[ArrayId],
+    spill: Option<&Path>,
     problems: &mut Vec<DataError>,
 ) -> Placed {
     let mut arrays: Vec<Option<BoundArray>> = vec![None; symbols.arrays.len()];
@@ -245,7 +247,7 @@ pub(super) fn place(
             }
             continue;
         }
-        match placed(&target, &own, pieces, with_latents.contains(&id)) {
+        match placed(&target, &own, pieces, (with_latents.contains(&id), spill)) {
             Ok(own) => {
                 arrays[id.index()] = Some(own.array);
                 listed[id.index()] = own.in_file_order;
@@ -262,17 +264,17 @@ fn placed(
     target: &Target<'_>,
     own: &[&Piece],
     pieces: &[Piece],
-    in_file_order: bool,
+    (in_file_order, spill): (bool, Option<&Path>),
 ) -> Result<Listed, DataError> {
     match own.iter().all(|piece| matches!(piece.content, Content::Dense(_))) {
         true => dense(target, own, pieces).map(|array| Listed { array, in_file_order: None, added: 0 }),
-        false => Listing::read(target, own, in_file_order),
+        false => Listing::read(target, own, in_file_order, spill),
     }
 }
 
 /// One array from files of its own.
 pub(super) fn one(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundArray, DataError> {
-    placed(target, own, pieces, false).map(|own| own.array)
+    placed(target, own, pieces, (false, None)).map(|own| own.array)
 }
 
 /// The rows of documents: the index of each, and its count.

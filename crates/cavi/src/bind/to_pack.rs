@@ -44,7 +44,7 @@ pub(crate) fn to_pack(model: &Model, inputs: &Inputs) -> Result<ToPack, Vec<Data
     let with_latents: Vec<ArrayId> =
         components(model).iter().flat_map(|own| own.data.iter().map(|member| member.array)).collect();
     let place::Placed { arrays, listed, added } =
-        place::place(symbols, &axes, &mut pieces, &with_latents, &mut problems);
+        place::place(symbols, &axes, &mut pieces, &with_latents, inputs.spill.as_deref(), &mut problems);
     stop(&mut problems)?;
     drop(pieces);
     let mut placed = Vec::new();

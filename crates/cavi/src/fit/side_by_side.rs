@@ -9,9 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+use cavi_executor::BoundArray;
 use cavi_syntax::Diagnostic;
 
 use super::{Attempt, Context, Control, FitError, Kept, Lost, Progress};
+use crate::batch::Batch;
 
 /// As many sweeps may wait to be shown.
 const WAITING: usize = 256;
@@ -33,11 +35,23 @@ impl Context<'_> {
     pub(super) fn memory_of_a_run(&self) -> Result<Option<usize>, FitError> {
         let plan = cavi_executor::plan::plan(self.swept, &self.binding.bound, self.settings.precision);
         let Ok(plan) = plan else { return Ok(None) };
-        let needed = plan.bytes(self.swept);
+        let needed = plan.bytes(self.swept) + self.of_shards();
         match crate::memory::refusal_of_plan(needed) {
             Some(refusal) => Err(FitError::Wrong(vec![refusal])),
             None => Ok(Some(needed)),
         }
+    }
+
+    /// The bytes that shards take of data that stay in their file: for each entry the position of its row, counted within the shard.
+    fn of_shards(&self) -> usize {
+        let in_shards = self.spread.is_some() || self.resolved.batch != Batch::Off;
+        let arrays = self.binding.bound.arrays.iter().flatten();
+        let mapped = arrays.filter(|array| in_shards && array.is_mapped());
+        let each = mapped.map(|array| match array {
+            BoundArray::Sparse { values, .. } => values.len() * size_of::<u32>(),
+            BoundArray::Dense { .. } => 0,
+        });
+        each.sum()
     }
 
     /// How many runs of so many bytes go side by side: one a thread, as far as half of the memory that is left holds them.
