@@ -152,8 +152,8 @@ pub fn bind(program: &Program, sizes: &[usize], topics: usize, data: &Sparse) ->
             _ => BoundAxis::plain(topics),
         },
         &|| BoundArray::Sparse {
-            indices: data.columns.clone(),
-            values: data.values.clone(),
+            indices: data.columns.clone().into_iter().map(Into::into).collect(),
+            values: data.values.clone().into(),
             observed: None,
             unlisted_zero: true,
         },

@@ -638,7 +638,7 @@ fn a_hidden_entry_is_scored_by_the_average_of_its_density() {
             mask[1] = 1.0;
             let content = Content::Dense(Dense {
                 shape: shape.clone(),
-                values: Values::Numbers(mask),
+                values: Values::Numbers(mask.into()),
                 labels: vec![None; shape.len()],
                 rows_are: None,
                 lines: None,

@@ -135,7 +135,12 @@ fn large_bound(program: &Program, seed: u64) -> Bound {
                         rest /= size;
                     }
                 }
-                Some(BoundArray::Sparse { indices, values, observed: None, unlisted_zero: true })
+                Some(BoundArray::Sparse {
+                    indices: indices.into_iter().map(Into::into).collect(),
+                    values,
+                    observed: None,
+                    unlisted_zero: true,
+                })
             }
         };
     }
@@ -207,7 +212,7 @@ fn larger_data_in_parts() {
                     *values = order.iter().map(|entry| values[*entry]).collect();
                 }
                 Some(BoundArray::Dense { values, .. }) if on_documents(&own.letters) => {
-                    reverse(values, DOCUMENTS);
+                    reverse(values.to_mut(), DOCUMENTS);
                 }
                 Some(BoundArray::Dense { .. }) | None => {}
             }

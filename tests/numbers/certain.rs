@@ -153,7 +153,7 @@ fn large_sparse_data_have_the_bound_of_dense_ones() {
     let index = |of: &dyn Fn(&usize) -> usize| listed.iter().map(|cell| of(cell) as u32).collect();
     let sparse = BoundArray::Sparse {
         indices: vec![index(&|cell| cell / columns), index(&|cell| cell % columns)],
-        values: vec![1.0; listed.len()],
+        values: vec![1.0; listed.len()].into(),
         observed: None,
         unlisted_zero: true,
     };
@@ -291,7 +291,7 @@ fn what_is_not_read_needs_no_value() {
             let x = [0.5, bad, 2.0, 3.0];
             let with = [&y[..2], &[7.0, 8.0], &y[2..]].concat();
             let observed = Some((0..8).map(|entry| entry / 2 != 1).collect());
-            let missing = BoundArray::Dense { values: with.clone(), observed };
+            let missing = BoundArray::Dense { values: with.clone().into(), observed };
             let found = elbo(", absent = NA", &x, missing, None);
             assert!(
                 close(found, expected, expected.abs(), TOLERANCE),

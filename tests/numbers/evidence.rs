@@ -160,7 +160,7 @@ fn evidence(program: &Program, bound: &Bound, case: &Case) -> (f64, f64) {
         .map(|(index, own)| {
             let size = bound.shape(symbols, ArrayId::from(index)).iter().product();
             let values = match &bound.arrays[index] {
-                Some(BoundArray::Dense { values, .. }) => values.clone(),
+                Some(BoundArray::Dense { values, .. }) => values.to_vec(),
                 _ => vec![0.0; size],
             };
             (own.kind == ArrayKind::Latent).then_some(values)

@@ -78,7 +78,7 @@ fn what_is_held_stays_and_the_rest_is_fitted_as_ever() {
             let Some(values) = values(&program, &bound, array, 7) else { continue };
             let name = &program.model.symbols.array(array).name;
             for observed in masks(&bound.shape(&program.equations.symbols, array), &mut rng) {
-                let own = BoundArray::Dense { values: values.clone(), observed: observed.clone() };
+                let own = BoundArray::Dense { values: values.clone().into(), observed: observed.clone() };
                 let Some(problem) = held(&program, &bound, array, own) else {
                     refused += 1;
                     continue;

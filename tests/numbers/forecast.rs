@@ -40,7 +40,7 @@ fn twice_the_data_take_twice_as_long() {
         places.sort_unstable();
         places.dedup();
         BoundArray::Sparse {
-            values: vec![1.0; places.len()],
+            values: vec![1.0; places.len()].into(),
             indices: vec![
                 places.iter().map(|place| place.0 as u32).collect(),
                 places.iter().map(|place| place.1 as u32).collect(),

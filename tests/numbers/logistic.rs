@@ -12,7 +12,8 @@ fn bound(program: &Program, data: &[(&str, &[f64])]) -> Bound {
     let mut bound = random_bound(&program.model, shape, &mut ChaCha8Rng::seed_from_u64(1));
     for (name, values) in data {
         let array = program.model.symbols.find(name).expect("an array of the program");
-        bound.arrays[array.index()] = Some(BoundArray::Dense { values: values.to_vec(), observed: None });
+        bound.arrays[array.index()] =
+            Some(BoundArray::Dense { values: values.to_vec().into(), observed: None });
     }
     bound
 }
@@ -152,7 +153,7 @@ fn check_streamed(text: &str) {
         }
         let indices = vec![listed.iter().map(|at| at.0).collect(), listed.iter().map(|at| at.1).collect()];
         sparse.arrays[array.index()] =
-            Some(BoundArray::Sparse { indices, values, observed: None, unlisted_zero: true });
+            Some(BoundArray::Sparse { indices, values: values.into(), observed: None, unlisted_zero: true });
         dense.arrays[array.index()] = Some(BoundArray::full(filled));
     };
     list("y", 2, |_, _| 1.0);

@@ -8,6 +8,7 @@ mod grids;
 mod implicit;
 mod looked_at;
 mod memory;
+mod packed;
 mod plans;
 mod precision;
 mod prepared;

@@ -66,7 +66,16 @@ fn a_sparse_design_in_a_log_is_not_filled_out() {
             cells.iter().map(|cell| place(*cell, columns) as u32).collect::<Vec<u32>>()
         };
         let indices = vec![column(|cell, size| cell / size), column(|cell, size| cell % size)];
-        (cells, values.clone(), BoundArray::Sparse { indices, values, observed: None, unlisted_zero: true })
+        (
+            cells,
+            values.clone(),
+            BoundArray::Sparse {
+                indices: indices.into_iter().map(Into::into).collect(),
+                values: values.into(),
+                observed: None,
+                unlisted_zero: true,
+            },
+        )
     };
     let (_, _, counts) = list(docs, words, 3, |cell| (cell % 4) as f64);
     let (cells, values, sparse) = list(docs, topics, 97, |cell| 0.5 + (cell % 5) as f64);

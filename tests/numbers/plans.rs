@@ -50,7 +50,10 @@ fn listed(rows: usize, columns: usize, keeps: impl Fn(usize) -> bool) -> BoundAr
         places.iter().map(|place| number(*place, columns) as u32).collect::<Vec<u32>>()
     };
     BoundArray::Sparse {
-        indices: vec![column(|place, columns| place / columns), column(|place, columns| place % columns)],
+        indices: vec![
+            column(|place, columns| place / columns).into(),
+            column(|place, columns| place % columns).into(),
+        ],
         values: places.iter().map(|place| 1.0 + (place % 4) as f64).collect(),
         observed: None,
         unlisted_zero: true,

@@ -160,7 +160,7 @@ fn rows_that_are_padded() {
         let along =
             |at: fn(usize) -> usize| -> Vec<u32> { places.iter().map(|place| at(*place) as u32).collect() };
         let data = BoundArray::Sparse {
-            indices: vec![along(|place| place / 60), along(|place| place % 60)],
+            indices: vec![along(|place| place / 60).into(), along(|place| place % 60).into()],
             values: places.iter().map(|place| (1 + place % 5) as f64).collect(),
             observed: None,
             unlisted_zero: true,

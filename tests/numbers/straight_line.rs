@@ -100,7 +100,15 @@ fn counts(n: usize, m: usize, rng: &mut ChaCha8Rng) -> (BoundArray, Matrix) {
             }
         }
     }
-    (BoundArray::Sparse { indices, values, observed: None, unlisted_zero: true }, full)
+    (
+        BoundArray::Sparse {
+            indices: indices.into_iter().map(Into::into).collect(),
+            values: values.into(),
+            observed: None,
+            unlisted_zero: true,
+        },
+        full,
+    )
 }
 
 /// `KL(Dirichlet(q) || Dirichlet(p, ..., p))`
@@ -427,7 +435,8 @@ fn gfa(n: usize, views: [usize; 2], missing: f64, seed: u64) {
     let view_of: Vec<usize> = views.iter().enumerate().flat_map(|(m, size)| vec![m; *size]).collect();
     let seen: Vec<bool> = (0..n * d).map(|_| rng.random::<f64>() >= missing).collect();
     let x: Vec<f64> = seen.iter().map(|seen| if *seen { rng.random_range(-2.0..2.0) } else { 0.0 }).collect();
-    let data = BoundArray::Dense { values: x.clone(), observed: (missing > 0.0).then(|| seen.clone()) };
+    let data =
+        BoundArray::Dense { values: x.clone().into(), observed: (missing > 0.0).then(|| seen.clone()) };
     let axes = [BoundAxis::plain(n), BoundAxis::plain(2), BoundAxis::ragged(&views), BoundAxis::plain(k)];
     let bound = bound_of(&program, &axes, &[("x", data)]);
     let from = start(&program.equations, &bound, 8);

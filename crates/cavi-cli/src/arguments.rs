@@ -9,6 +9,7 @@ mod files;
 mod fit;
 mod held_out;
 mod memory;
+mod pack;
 mod plots;
 mod rules;
 mod shells;
@@ -33,6 +34,7 @@ pub use demo::DemoArguments;
 use files::DATA;
 pub use fit::{CheckpointArguments, FitArguments, Keep};
 use held_out::HELD_OUT_TOTALS;
+pub use pack::PackArguments;
 pub use plots::PlotArguments;
 pub use rules::RuleArguments;
 pub use shells::{CompletionsArguments, ManArguments};
@@ -71,6 +73,8 @@ pub enum Command {
     Plan(PlanArguments),
     /// Show what a data file is read as: its format and first lines, sizes, labels, entries, and the line that binds it
     Data(DataArguments),
+    /// Pack data for data larger than memory: one file, which is mapped instead of read
+    Pack(PackArguments),
     /// Fit a program to data
     Fit(Box<FitArguments>),
     /// Score new rows of data by a fit: their log predictive density, and the perplexity of counts and classes

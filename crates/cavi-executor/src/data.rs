@@ -1,6 +1,7 @@
 //! Data and constants, bound to the arrays of a program, as the number side reads them.
 
 use cavi_algebra::{ArrayId, AxisId, LetterId, Symbols};
+use cavi_numerics::Numbers;
 
 /// A program's axes with their sizes and its data and constants with their values.
 #[derive(Clone, Debug, Default)]
@@ -28,16 +29,16 @@ pub enum BoundArray {
     /// Every entry.
     Dense {
         /// The values; 0 where missing.
-        values: Vec<f64>,
+        values: Numbers<f64>,
         /// Which entries are observed; `None` where all are.
         observed: Option<Vec<bool>>,
     },
     /// Listed entries only, sorted by their coordinates, no two alike.
     Sparse {
         /// One column of positions a dimension.
-        indices: Vec<Vec<u32>>,
+        indices: Vec<Numbers<u32>>,
         /// The values of the listed entries; 0 where missing.
-        values: Vec<f64>,
+        values: Numbers<f64>,
         /// Which listed entries are observed; `None` where all are.
         observed: Option<Vec<bool>>,
         /// Whether the entries that are not listed were observed to be 0; else they are missing.
@@ -66,7 +67,7 @@ impl BoundAxis {
 impl BoundArray {
     /// All entries, all observed.
     pub fn full(values: Vec<f64>) -> BoundArray {
-        BoundArray::Dense { values, observed: None }
+        BoundArray::Dense { values: values.into(), observed: None }
     }
 
     /// The value of an entry of an array of this shape, and whether it was observed; 0 where it is missing or not listed.
@@ -99,6 +100,23 @@ impl BoundArray {
             }
         }
         None
+    }
+
+    /// Whether its values lie in a mapped file, so that they take no memory of the process.
+    pub fn is_mapped(&self) -> bool {
+        let (BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. }) = self;
+        values.is_mapped()
+    }
+
+    /// The bytes of its positions and values.
+    pub fn bytes(&self) -> usize {
+        match self {
+            BoundArray::Dense { values, .. } => size_of_val(values.as_slice()),
+            BoundArray::Sparse { indices, values, .. } => {
+                let columns: usize = indices.iter().map(|column| size_of_val(column.as_slice())).sum();
+                columns + size_of_val(values.as_slice())
+            }
+        }
     }
 
     /// Whether any entry is missing.

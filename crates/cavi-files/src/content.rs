@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use cavi_numerics::Numbers;
+
 use crate::error::{FileError, quote};
 use crate::read::TextReport;
 
@@ -41,9 +43,9 @@ pub struct Coordinates {
     /// Whether the file states `shape`; otherwise it is the least one that holds the entries.
     pub shape_is_exact: bool,
     /// The positions: one column a dimension.
-    pub indices: Vec<Vec<u32>>,
+    pub indices: Vec<Numbers<u32>>,
     /// The values; 1 where the format lists positions only.
-    pub values: Vec<f64>,
+    pub values: Numbers<f64>,
     /// The labels of each dimension, one for each position; nothing in formats without labels.
     pub labels: Vec<Option<Vec<String>>>,
     /// How the entries were counted, where they are counts of words in texts.
@@ -80,7 +82,7 @@ pub struct Documents {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Numbers; NaN is missing.
-    Numbers(Vec<f64>),
+    Numbers(Numbers<f64>),
     /// Text, for arrays whose values are labels.
     Text(Categories),
 }
@@ -241,8 +243,8 @@ impl Documents {
         Coordinates {
             shape: vec![self.len(), self.words()],
             shape_is_exact: false,
-            indices: vec![rows, self.ids.clone()],
-            values: self.counts.clone(),
+            indices: vec![rows.into(), self.ids.clone().into()],
+            values: self.counts.clone().into(),
             labels: Vec::new(),
             texts: None,
             lines: Some(lines),

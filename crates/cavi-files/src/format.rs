@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::FileError;
+use crate::packed::PACKED_SUFFIX;
 
 /// What stands before the name of a file that holds one document a line.
 const LINES: &str = "lines:";
 
 /// The suffixes of readable data files, as a message lists them.
-pub const SUFFIXES: &str = ".mtx, .tns, .csv, .tsv, .txt, .all, .ldac, .npy (each also with .gz or .zst), .npz, .parquet, .h5ad, .h5 or .db";
+pub const SUFFIXES: &str = ".mtx, .tns, .csv, .tsv, .txt, .all, .ldac, .npy (each also with .gz or .zst), .npz, .parquet, .h5ad, .h5, .db or .cavi-data";
 
 /// The format of a data file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(crate) enum Format {
     Parquet,
     Hdf5,
     Sqlite,
+    /// Packed by Cavi.
+    Packed,
     /// Texts, one document a line.
     Lines,
 }
@@ -37,7 +40,7 @@ pub(crate) enum Packing {
     Zstandard,
 }
 
-const FORMATS: [(&str, Format); 16] = [
+const FORMATS: [(&str, Format); 17] = [
     (".mtx", Format::MatrixMarket),
     (".tns", Format::Frostt),
     (".npy", Format::Npy),
@@ -54,6 +57,7 @@ const FORMATS: [(&str, Format); 16] = [
     (".db", Format::Sqlite),
     (".sqlite", Format::Sqlite),
     (".sqlite3", Format::Sqlite),
+    (PACKED_SUFFIX, Format::Packed),
 ];
 
 /// Whether a name stands for the standard input: `-` with the suffix of a format, `-.csv`.
@@ -85,7 +89,7 @@ pub(crate) fn of_path(path: &Path) -> Result<(Format, Packing), FileError> {
     let name = file_name(path);
     let plain = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
     match FORMATS.iter().find(|(suffix, _)| plain.ends_with(suffix)) {
-        Some((suffix, Format::Npz | Format::Parquet | Format::Hdf5 | Format::Sqlite))
+        Some((suffix, Format::Npz | Format::Parquet | Format::Hdf5 | Format::Sqlite | Format::Packed))
             if packing != Packing::Plain =>
         {
             Err(FileError::new(
@@ -149,7 +153,12 @@ pub fn split_column(text: &str) -> (PathBuf, Option<String>) {
         let has_parts = |own: &(&str, Format)| {
             let format = matches!(
                 own.1,
-                Format::Table(_) | Format::Blanks | Format::Parquet | Format::Hdf5 | Format::Sqlite
+                Format::Table(_)
+                    | Format::Blanks
+                    | Format::Parquet
+                    | Format::Hdf5
+                    | Format::Sqlite
+                    | Format::Packed
             );
             format && plain.ends_with(own.0)
         };

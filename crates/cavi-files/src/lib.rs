@@ -14,6 +14,11 @@
 pub use content::{Categories, Content, Coordinates, Dense, Documents, Lines, Long, MISSING, Values};
 pub use error::FileError;
 pub use format::{SUFFIXES, split_column};
+pub use growing::Growing;
+pub use packed::{
+    PACKED_SUFFIX, PackedArray, PackedAxis, PackedEntries, PackedSummary, identity as packed_identity,
+    summary as packed_summary, write_packed,
+};
 pub use read::head::{Head, HeadColumn, head};
 pub use read::npy::DenseArray;
 pub use read::texts::{
@@ -33,5 +38,7 @@ pub mod memory;
 mod content;
 mod error;
 mod format;
+mod growing;
+mod packed;
 mod read;
 mod write;

@@ -51,9 +51,12 @@ pub fn text(bytes: usize) -> String {
     }
 }
 
-/// The bytes that the process holds in memory.
+/// The bytes that the process holds in memory, without pages of files: these are the system's, which takes them back when it needs them.
 fn held() -> usize {
-    read("/proc/self/status").and_then(|status| field(&status, "VmRSS:")).map_or(0, kilobytes)
+    let Some(status) = read("/proc/self/status") else { return 0 };
+    let own: Vec<usize> = ["RssAnon:", "RssShmem:"].iter().filter_map(|name| field(&status, name)).collect();
+    let held = if own.is_empty() { field(&status, "VmRSS:") } else { Some(own.iter().sum()) };
+    held.map_or(0, kilobytes)
 }
 
 /// What the machine has available.

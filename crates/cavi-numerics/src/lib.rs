@@ -1,7 +1,7 @@
 //! What is the number, fast?
 //!
-//! Slices of numbers come in, slices of numbers go out. This crate never knows a model, a family, a letter's name or a
-//! file; it knows formulas, memory and instruction sets. It is the only crate with threads and the only one with
+//! Slices of numbers come in, slices of numbers go out. This crate never knows a model, a family, a letter's name or what
+//! a file holds; it knows formulas, memory and instruction sets. It is the only crate with threads and the only one with
 //! `unsafe`.
 //!
 //! **Same bits.** Every result depends on the arguments and on [`instruction_set`] alone: never on the number of
@@ -27,11 +27,13 @@ pub mod reduce;
 mod allocator;
 mod assignment;
 mod instruction_set;
+mod numbers;
 mod scratch;
 mod threads;
 
 pub use allocator::{CacheAligned, heap_held, heap_peak};
 pub use assignment::assignment;
 pub use instruction_set::{InstructionSet, instruction_set};
+pub use numbers::{MappedFile, Number, Numbers};
 pub use scratch::{Kept, KeptScratch, Scratch, release_scratch};
 pub use threads::Threads;

@@ -205,7 +205,7 @@ fn dense(
         });
         Content::Dense(Dense {
             shape: shape.clone(),
-            values: Values::Numbers(numbers),
+            values: Values::Numbers(numbers.into()),
             labels: labels.clone(),
             rows_are: None,
             lines: None,

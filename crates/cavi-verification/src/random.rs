@@ -127,7 +127,7 @@ fn evaluated(model: &Model, bound: &Bound, array: &Array, value: &Expression) ->
     });
     let missing = seen.contains(&false);
     values.iter_mut().zip(&seen).filter(|(_, seen)| !**seen).for_each(|(value, _)| *value = 0.0);
-    BoundArray::Dense { values, observed: missing.then_some(seen) }
+    BoundArray::Dense { values: values.into(), observed: missing.then_some(seen) }
 }
 
 /// The domain of the parameter that an untyped constant is given for, and whether it is a vector.
@@ -266,7 +266,7 @@ fn data(model: &Model, bound: &Bound, id: ArrayId, shape: Shape, rng: &mut ChaCh
     }
     let may_be_sparse = !sizes.is_empty() && (array.absent.zero || may_miss);
     if !(shape.sparse && may_be_sparse) {
-        return BoundArray::Dense { values, observed: seen.contains(&false).then_some(seen) };
+        return BoundArray::Dense { values: values.into(), observed: seen.contains(&false).then_some(seen) };
     }
     let mut indices: Vec<Vec<u32>> = vec![Vec::new(); sizes.len()];
     let (mut listed, mut observed) = (Vec::new(), Vec::new());
@@ -289,8 +289,8 @@ fn data(model: &Model, bound: &Bound, id: ArrayId, shape: Shape, rng: &mut ChaCh
         observed.push(seen[place]);
     }
     BoundArray::Sparse {
-        indices,
-        values: listed,
+        indices: indices.into_iter().map(Into::into).collect(),
+        values: listed.into(),
         observed: observed.contains(&false).then_some(observed),
         unlisted_zero: array.absent.zero,
     }
@@ -352,7 +352,7 @@ fn totals(model: &Model, bound: &mut Bound, rng: &mut ChaCha8Rng) {
             let positions: Vec<usize> = letters.iter().filter_map(|letter| at[letter.index()]).collect();
             limits[world.place(statement.target, &positions)] = world.value(&argument.value, at);
         });
-        let (values, places): (&mut Vec<f64>, Vec<usize>) = match &mut bound.arrays[statement.target.index()]
+        let (values, places): (&mut [f64], Vec<usize>) = match &mut bound.arrays[statement.target.index()]
         {
             Some(BoundArray::Dense { values, .. }) => {
                 let places = (0..values.len()).collect();

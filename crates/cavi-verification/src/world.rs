@@ -197,10 +197,12 @@ impl<'a> World<'a> {
     }
 }
 
-fn listed(indices: &[Vec<u32>], positions: &[usize]) -> Option<usize> {
-    let entries = indices.first().map_or(0, Vec::len);
-    (0..entries)
-        .find(|entry| indices.iter().zip(positions).all(|(column, own)| column[*entry] as usize == *own))
+fn listed(indices: &[impl AsRef<[u32]>], positions: &[usize]) -> Option<usize> {
+    let entries = indices.first().map_or(0, |column| column.as_ref().len());
+    let is_at = |entry: &usize| {
+        indices.iter().zip(positions).all(|(column, own)| column.as_ref()[*entry] as usize == *own)
+    };
+    (0..entries).find(is_at)
 }
 
 /// Functions from the standard library, but for those of Gamma and normal distributions.

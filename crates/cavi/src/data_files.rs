@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use cavi_files::{PACKED_SUFFIX, packed_identity};
 use serde_json::{Map, Value, json};
 
 use crate::bind::{DataError, Inputs, LabelSource, SetValue, Source};
@@ -34,6 +35,12 @@ pub fn hashes(inputs: &Inputs) -> BTreeMap<String, String> {
 fn of(path: &Path) -> Option<String> {
     let text = path.to_str().and_then(|text| text.strip_prefix("lines:")).map(PathBuf::from);
     let path = text.as_deref().unwrap_or(path);
+    // Data that are mapped may be larger than anybody would read for a hash.
+    if let Some(identity) =
+        path.to_str().filter(|name| name.ends_with(PACKED_SUFFIX)).and_then(|_| packed_identity(path))
+    {
+        return Some(format!("{:016x}", fnv1a(FNV_START, &identity)));
+    }
     let hash = hash_all(path, FNV_START).ok()?;
     Some(format!("{hash:016x}"))
 }

@@ -55,6 +55,7 @@ pub mod matching;
 pub mod means;
 mod memory;
 mod notation;
+pub mod pack;
 mod points;
 pub mod prepare;
 pub mod project;

@@ -97,7 +97,8 @@ fn of_texts(inputs: &Inputs) -> Reading {
 /// What a file may be, the likeliest first.
 fn guesses(head: &Head, inputs: &Inputs) -> Vec<Reading> {
     let named = inputs.columns.iter().map(|own| &own.name).chain(&inputs.transpose).next();
-    let name = named.map_or("y", String::as_str);
+    let own = head.array.as_ref();
+    let name = named.or(own.map(|own| &own.0)).map_or("y", String::as_str);
     let ids: Vec<&HeadColumn> =
         head.columns.iter().filter(|own| own.identifies.is_some() || !own.is_number).collect();
     let values: Vec<&HeadColumn> = head
@@ -107,7 +108,9 @@ fn guesses(head: &Head, inputs: &Inputs) -> Vec<Reading> {
         .collect();
     let mut shapes: Vec<(Vec<String>, Option<String>)> = Vec::new();
     let asked = inputs.columns.iter().find(|own| own.name == name).filter(|own| !own.columns.is_empty());
-    if let Some(asked) = asked {
+    if let Some((_, axes)) = own {
+        shapes.push((axes.clone(), None));
+    } else if let Some(asked) = asked {
         let roles = asked.columns.iter().map(|(role, _)| role).filter(|role| *role != "value");
         shapes.push((roles.cloned().collect(), None));
     } else if ids.len() > 1 && !values.is_empty() && inputs.columns.is_empty() {

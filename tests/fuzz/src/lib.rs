@@ -115,11 +115,11 @@ pub fn readers(bytes: &[u8]) {
         dimensions: &dimensions[..usize::from(asked & 3)],
         wanted: wanted[usize::from(asked >> 2 & 3)],
         column: (asked & 16 != 0).then_some("value"),
-        name: Some("value"),
+        name: "value",
         columns: if asked & 32 != 0 { &columns } else { &[] },
         is_wide: asked & 64 != 0,
         unique: asked & 128 != 0,
-        texts: None,
+        ..ReadOptions::default()
     };
     match cavi_files::read_from(Path::new(name), rest.to_vec(), &options) {
         Err(error) => {

@@ -36,6 +36,7 @@ impl Command {
     pub fn memory_limit(&self) -> Option<usize> {
         let inputs = match self {
             Command::Plan(own) => &own.inputs,
+            Command::Pack(own) => &own.inputs,
             Command::Fit(own) => &own.inputs,
             Command::Score(own) => &own.inputs,
             Command::Project(own) => &own.inputs,

@@ -19,6 +19,7 @@ mod intervals;
 mod list;
 mod man;
 mod matching;
+mod pack;
 mod plan;
 mod project;
 mod report;
@@ -50,6 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Derive(arguments) => derive::run(arguments),
         Command::Graph(arguments) => graph::run(arguments),
         Command::Plan(arguments) => plan::run(arguments),
+        Command::Pack(arguments) => pack::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
         Command::Data(arguments) => data::run(arguments),
         Command::Score(arguments) => score::run(arguments),

@@ -21,6 +21,7 @@ mod large_texts;
 mod memory;
 mod mistakes;
 mod options;
+mod packed;
 mod plots;
 mod project;
 mod replacing;

@@ -75,7 +75,8 @@ fn a_sweep_over_many_processes_is_predicted() {
         let output = cavi(&directory, &[&["plan", "m.cavi", "--data", "x=x.csv"], options].concat());
         (output.status.code(), text(&output.stdout), text(&output.stderr))
     };
-    let (status, said, _) = plan(&["--ranks", "24", "--nodes", "3", "--bandwidth", "10Gb", "--shards", "row=48"]);
+    let (status, said, _) =
+        plan(&["--ranks", "24", "--nodes", "3", "--bandwidth", "10Gb", "--shards", "row=48"]);
     assert_eq!(status, Some(0), "{said}");
     let head = "axis row in 48 shards, 1 thread a process, 3 machines, 10.0 Gb/s each way between them, 20.0 us a message";
     assert!(said.contains(head), "{said}");

@@ -184,7 +184,7 @@ fn a_mean_with_known_precision() {
     let mut program = Program::default();
     let n = program.axis(4);
     let x_values = BoundArray::Dense {
-        values: vec![1.0, 0.0, -0.5, 2.5],
+        values: vec![1.0, 0.0, -0.5, 2.5].into(),
         observed: Some(vec![true, false, true, true]),
     };
     let x = program.array(&[n], Support::Real, Some(x_values));

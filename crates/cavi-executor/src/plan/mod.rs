@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use cavi_algebra::{AxisId, Equations, SiteId};
 
-use crate::data::Bound;
+use crate::data::{Bound, BoundArray};
 use crate::layout::Layout;
 use lower::limit;
 pub use lower::{Unplanned, lower};
@@ -63,6 +63,8 @@ pub struct Plan<'a> {
     pub elbo: Vec<NodeId>,
     /// The nodes that are worked out a few rows at a time where they are read, and never kept.
     pub streamed: Vec<bool>,
+    /// The given nodes whose values lie in a mapped file, so that they take no memory; empty before the plan is whole.
+    pub mapped: Vec<bool>,
     /// The natural parameters and terms of the bound in which a square over the data was multiplied out for speed.
     pub opened: Vec<Opened>,
     /// The sites whose totals enter the bound, with their signs.
@@ -166,6 +168,11 @@ impl Plan<'_> {
         self.blocks.iter().any(|block| !block.in_order.is_empty())
     }
 
+    /// Whether the values of a node lie in a mapped file.
+    pub fn is_mapped(&self, node: NodeId) -> bool {
+        self.mapped.get(node.index()).is_some_and(|mapped| *mapped)
+    }
+
     /// A step behind all others.
     pub(crate) fn push(&mut self, operation: Operation, loops: &[Loop]) -> NodeId {
         self.nodes.push(Node::new(operation, loops));
@@ -244,7 +251,20 @@ fn planned<'a>(
         (pass.run)(&mut plan, &context)?;
         check(pass.name, &plan, &context);
     }
+    plan.mapped = mapped(&plan, bound);
     Ok(plan)
+}
+
+/// The given nodes whose values lie in a mapped file.
+fn mapped(plan: &Plan, bound: &Bound) -> Vec<bool> {
+    let mapped = bound.arrays.iter().flatten().filter(|array| array.is_mapped());
+    let mapped: Vec<*const f64> = mapped
+        .map(|array| match array {
+            BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. } => values.as_ptr(),
+        })
+        .collect();
+    let is_mapped = |values: &Cow<[f64]>| !values.is_empty() && mapped.contains(&values.as_ptr());
+    plan.statics.iter().map(is_mapped).collect()
 }
 
 /// Looks through the plan that a pass leaves, in debug builds: a broken one is a bug of the pass.

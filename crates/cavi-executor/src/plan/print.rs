@@ -16,14 +16,17 @@ use crate::plan::{AscentPlan, Cut, KEPT, Place, Plan};
 use crate::schedule::VISIT;
 
 impl Plan<'_> {
-    /// The bytes that nodes, tables and entry rows take, all at once. [`Plan::memory`] has what a run holds at a time.
+    /// The bytes that nodes, tables and entry rows take of the heap, all at once. [`Plan::memory`] has what a run holds at a time.
     pub fn bytes(&self, equations: &Equations) -> usize {
-        let kept = |(node, streamed): (&Node, &bool)| {
+        let kept = |(index, (node, streamed)): (usize, (&Node, &bool))| {
+            if self.mapped.get(index).is_some_and(|mapped| *mapped) {
+                return 0;
+            }
             let rows = self.rows_at_once().min(node.shape.first().copied().unwrap_or(1));
             let values = if *streamed { rows * (node.len() / node.shape[0]) } else { node.len() };
             values * size_of::<f64>()
         };
-        let nodes: usize = self.nodes.iter().zip(&self.streamed).map(kept).sum();
+        let nodes: usize = self.nodes.iter().zip(&self.streamed).enumerate().map(kept).sum();
         let sites: usize = self
             .sites
             .iter()
@@ -62,6 +65,8 @@ impl Plan<'_> {
             .flatten()
             .map(|site| match site.addends.as_slice() {
                 [addend] if addend.modes.len() < 2 || addend.by_products => 0,
+                // Those of a mapped file stay where they are.
+                [_] if self.is_mapped(site.weight) => 0,
                 [_] => site.entries * (size_of::<f64>() + size_of::<u16>()),
                 addends => site.entries * addends.len() * size_of::<f64>(),
             })

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cavi_algebra::{ArrayId, AxisId, BlockId, Function, SiteId};
+use cavi_numerics::Numbers;
 use smallvec::SmallVec;
 
 use crate::plan::masked::MaskedSum;
@@ -298,7 +299,7 @@ impl Node {
 /// A table of [`Maps`].
 #[derive(Clone, Debug)]
 struct Table {
-    values: Vec<u32>,
+    values: Numbers<u32>,
     /// How many values it maps into.
     range: usize,
     from: Along,
@@ -315,7 +316,12 @@ pub struct Maps {
 
 impl Maps {
     /// The table of this name, made if there is none: from the values of one kind to those of a loop.
-    pub fn named(&mut self, name: &str, (from, to): (Along, Loop), make: impl FnOnce() -> Vec<u32>) -> MapId {
+    pub fn named(
+        &mut self,
+        name: &str,
+        (from, to): (Along, Loop),
+        make: impl FnOnce() -> Numbers<u32>,
+    ) -> MapId {
         if let Some(map) = self.named.get(name) {
             return *map;
         }
@@ -372,7 +378,7 @@ impl Maps {
     /// are mapped from, and into.
     pub fn rewritten<E>(
         &self,
-        mut table: impl FnMut(&[u32], Along, Loop) -> Result<(Vec<u32>, usize), E>,
+        mut table: impl FnMut(&Numbers<u32>, Along, Loop) -> Result<(Numbers<u32>, usize), E>,
     ) -> Result<Maps, E> {
         let mut maps = self.clone();
         for own in &mut maps.tables {
@@ -386,13 +392,13 @@ impl Maps {
     pub fn keep(&mut self, used: &std::collections::BTreeSet<MapId>) {
         for (index, table) in self.tables.iter_mut().enumerate() {
             if !used.contains(&MapId(index as u32)) {
-                table.values = Vec::new();
+                table.values = Numbers::default();
             }
         }
     }
 
-    /// The bytes that all tables take.
+    /// The bytes that all tables take of the heap.
     pub fn bytes(&self) -> usize {
-        self.tables.iter().map(|table| table.values.len() * size_of::<u32>()).sum()
+        self.tables.iter().map(|table| table.values.heap_bytes()).sum()
     }
 }

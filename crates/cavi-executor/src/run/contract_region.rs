@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn a_region_is_a_part_of_the_whole() {
         let mut maps = Maps::default();
-        let group = maps.named("group", (Along::Plain, Loop::plain(3)), || vec![2, 0, 0, 1, 2]);
+        let group = maps.named("group", (Along::Plain, Loop::plain(3)), || vec![2, 0, 0, 1, 2].into());
         let through = |letter| Index { letter, map: Some(group) };
         let plain = Index::letter;
         let shapes = [vec![5, 4], vec![3, 4], vec![5, 5]];

@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn changes_follow_through_tables() {
         let mut maps = Maps::default();
-        let map = maps.named("d", (Along::Plain, Loop::plain(3)), || vec![1, 0, 1, 2]);
+        let map = maps.named("d", (Along::Plain, Loop::plain(3)), || vec![1, 0, 1, 2].into());
         let through = Index { letter: 0, map: Some(map) };
         let contraction = Contraction {
             coefficient: 1.0,

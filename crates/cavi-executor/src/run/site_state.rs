@@ -51,8 +51,9 @@ pub struct SiteState<'a> {
 }
 
 impl<'a> SiteState<'a> {
-    /// Before the first pass. Rows that are no coordinates of the data move here from the plan.
-    pub fn new(plan: &mut SitePlan, bound: &'a Bound) -> SiteState<'a> {
+    /// Before the first pass. Rows that are no coordinates of the data move here from the plan. Entries that stay where they are, in a
+    /// mapped file, are not copied in the order of the visits, which changes no bit.
+    pub fn new(plan: &mut SitePlan, bound: &'a Bound, stays: bool) -> SiteState<'a> {
         let column = |rows: &mut Rows| -> Cow<'a, [u32]> {
             match rows {
                 Rows::Coordinate(array, column) => match bound.array(*array) {
@@ -127,7 +128,7 @@ impl<'a> SiteState<'a> {
             patterns[main] = striped.map(|(pattern, _)| pattern).or(main_pattern);
         }
         // Of a single addend the weights alone are read at every entry.
-        let can_move = plan.addends.len() == 1 && elements[0].is_empty() && single[0].is_empty();
+        let can_move = !stays && plan.addends.len() == 1 && elements[0].is_empty() && single[0].is_empty();
         SiteState { patterns, single, elements, order, passes: can_move.then_some(0), ..SiteState::empty() }
     }
 

@@ -28,8 +28,12 @@ pub(super) struct Sites<'a> {
 impl<'a> Sites<'a> {
     /// Before the first pass. Rows that are no coordinates of the data move here from the plan.
     pub fn new(plan: &mut Plan<'a>, bound: &'a Bound) -> Sites<'a> {
+        let mapped = &plan.mapped;
         let all = plan.sites.iter_mut().map(|site| match site {
-            Some(site) => SiteState::new(Arc::get_mut(site).expect("the plan is not shared yet"), bound),
+            Some(site) => {
+                let stays = mapped.get(site.weight.index()).is_some_and(|mapped| *mapped);
+                SiteState::new(Arc::get_mut(site).expect("the plan is not shared yet"), bound, stays)
+            }
             None => SiteState::empty(),
         });
         let all: Vec<SiteState> = all.collect();

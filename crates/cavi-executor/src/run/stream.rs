@@ -54,8 +54,14 @@ impl State<'_> {
         let mut out = vec![0.0; range.len() * shape[1..].iter().product::<usize>()];
         match &self.work.plan.nodes[node.index()].operation {
             Operation::Map(function, from) => {
-                self.rows(*from, range, rows);
-                elementwise(*function, &rows[from], &mut out, &self.work.threads);
+                if self.work.plan.streamed[from.index()] {
+                    self.rows(*from, range, rows);
+                    elementwise(*function, &rows[from], &mut out, &self.work.threads);
+                } else {
+                    let each = out.len() / range.len().max(1);
+                    let kept = &self.values[from.index()][range.start * each..range.end * each];
+                    elementwise(*function, kept, &mut out, &self.work.threads);
+                }
             }
             Operation::Contractions(_) => {
                 let parts = &self.work.prepared[node.index()];

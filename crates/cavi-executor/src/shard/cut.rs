@@ -35,12 +35,17 @@ impl<'a> Sharded<'a> {
         }
         let statics = whole.statics.iter().zip(&whole.nodes).map(|(values, own)| {
             let kept = part.of_loops(&own.loops());
-            match values.is_empty() || !kept.is_cut() {
-                true => values.clone(),
-                false => Cow::Owned(kept.taken(values)),
+            match (values, kept.run()) {
+                _ if values.is_empty() || !kept.is_cut() => values.clone(),
+                // A part of the data stays where it is.
+                (Cow::Borrowed(values), Some(run)) => Cow::Borrowed(&values[run]),
+                _ => Cow::Owned(kept.taken(values)),
             }
         });
-        let statics = statics.collect();
+        let statics: Vec<Cow<'a, [f64]>> = statics.collect();
+        let is_mapped =
+            |(values, mapped): (&Cow<[f64]>, &bool)| *mapped && matches!(values, Cow::Borrowed(_));
+        let mapped = statics.iter().zip(&whole.mapped).map(is_mapped).collect();
         let blocks = self.equations.blocks.iter().zip(&whole.layouts);
         let layouts =
             blocks.map(|(block, own)| layout(part, &block.plates, own)).collect::<Result<_, _>>()?;
@@ -58,6 +63,7 @@ impl<'a> Sharded<'a> {
             row_wise: whole.row_wise.clone(),
             elbo: whole.elbo.clone(),
             streamed: whole.streamed.clone(),
+            mapped,
             opened: whole.opened.clone(),
             elbo_sites: whole.elbo_sites.clone(),
             cuts: Vec::new(),
@@ -160,13 +166,13 @@ fn maps(part: &Part, whole: &Maps) -> Result<Maps, Refused> {
     whole.rewritten(|values, from, to| {
         let (from, to) = (part.of_loop(Loop { size: values.len(), along: from }), part.of_loop(to));
         if !from.is_cut() && !to.is_cut() {
-            return Ok((values.to_vec(), to.size()));
+            return Ok((values.clone(), to.size()));
         }
         let size = to.len();
         let (from, to) = (Places(vec![from]), Places(vec![to]));
         let value = |value: u32| to.place(value as usize).map(|value| value as u32);
-        let values = from.taken(values).into_iter().map(value).collect::<Option<_>>();
-        Ok((values.ok_or_else(looked_up)?, size))
+        let values = from.taken(values).into_iter().map(value).collect::<Option<Vec<u32>>>();
+        Ok((values.ok_or_else(looked_up)?.into(), size))
     })
 }
 

@@ -5,7 +5,9 @@
 //! after another share what is kept, and each but the one that is visited has given away what all share.
 
 use cavi_algebra::{AxisId, Equations};
+use cavi_numerics::Numbers;
 
+use super::part::Entries;
 use super::{Part, Sharded, Spread, ranges};
 use crate::data::{Bound, BoundArray};
 use crate::initialise::start;
@@ -33,15 +35,13 @@ fn of_parameters(parameters: &Parameters) -> usize {
     parameters.blocks.iter().flatten().map(|column| column.len() * size_of::<f64>()).sum()
 }
 
-/// The bytes of the arrays and axes of data.
+/// The bytes of the heap that the arrays and axes of data take: none where they lie in a mapped file.
 pub fn of_bound(bound: &Bound) -> usize {
     let array = |own: &BoundArray| match own {
-        BoundArray::Dense { values, observed } => {
-            values.len() * size_of::<f64>() + observed.as_ref().map_or(0, Vec::len)
-        }
+        BoundArray::Dense { values, observed } => values.heap_bytes() + observed.as_ref().map_or(0, Vec::len),
         BoundArray::Sparse { indices, values, observed, .. } => {
-            values.len() * size_of::<f64>()
-                + indices.iter().map(|own| own.len() * size_of::<u32>()).sum::<usize>()
+            values.heap_bytes()
+                + indices.iter().map(Numbers::heap_bytes).sum::<usize>()
                 + observed.as_ref().map_or(0, Vec::len)
         }
     };
@@ -144,6 +144,6 @@ impl Sharded<'_> {
 impl Part<'_> {
     /// The bytes of the lists of entries.
     fn bytes(&self) -> usize {
-        self.entries.iter().flatten().map(|own| own.len() * size_of::<u32>()).sum()
+        self.entries.iter().flatten().map(Entries::bytes).sum()
     }
 }

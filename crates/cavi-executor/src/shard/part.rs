@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use cavi_algebra::{ArrayId, AxisId, Block, Equations, LetterId};
 use cavi_families::Extent;
+use cavi_numerics::{Number, Numbers};
 
 use crate::data::{Bound, BoundArray, BoundAxis};
 use crate::layout::Layout;
@@ -17,7 +18,57 @@ pub struct Part<'b> {
     /// For each axis that is cut, its positions here.
     axes: Vec<Option<Range<usize>>>,
     /// For each array along such an axis, the places of its entries here, ascending.
-    pub(super) entries: Vec<Option<Vec<u32>>>,
+    pub(super) entries: Vec<Option<Entries>>,
+}
+
+/// The places of some entries of an array, ascending.
+pub(super) enum Entries {
+    /// These, one after another, of so many.
+    Run(Range<usize>, usize),
+    /// These of so many.
+    Listed(Vec<u32>, usize),
+}
+
+impl Entries {
+    /// The entries at these places; of those that follow each other no list is kept.
+    fn new(places: Vec<u32>, size: usize) -> Entries {
+        let first = places.first().map_or(0, |first| *first as usize);
+        match places.last().is_none_or(|last| *last as usize + 1 - first == places.len()) {
+            true => Entries::Run(first..first + places.len(), size),
+            false => Entries::Listed(places, size),
+        }
+    }
+
+    /// The bytes of the list.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Entries::Run(..) => 0,
+            Entries::Listed(own, _) => own.len() * size_of::<u32>(),
+        }
+    }
+
+    fn kept(&self) -> Kept<'_> {
+        match self {
+            Entries::Run(own, size) => Kept::Run(own.clone(), *size),
+            Entries::Listed(own, size) => Kept::Listed(own, *size),
+        }
+    }
+
+    /// Some of the values of all entries.
+    fn taken<T: Copy, C: FromIterator<T>>(&self, values: &[T]) -> C {
+        match self {
+            Entries::Run(own, _) => values[own.clone()].iter().copied().collect(),
+            Entries::Listed(own, _) => own.iter().map(|entry| values[*entry as usize]).collect(),
+        }
+    }
+
+    /// Some of the numbers of all entries: those that follow each other in a mapped file stay there.
+    fn part<T: Number>(&self, values: &Numbers<T>) -> Numbers<T> {
+        match self {
+            Entries::Run(own, _) => values.part(own.clone()),
+            Entries::Listed(..) => self.taken(values),
+        }
+    }
 }
 
 /// Which values of a dimension are kept.
@@ -86,6 +137,20 @@ impl Places<'_> {
         self.0.iter().map(Kept::len).product()
     }
 
+    /// The values that are kept where these follow each other: all, or a range of the first dimension and all of the others.
+    pub fn run(&self) -> Option<Range<usize>> {
+        let (first, others) = self.0.split_first()?;
+        if others.iter().any(Kept::is_cut) {
+            return None;
+        }
+        let each: usize = others.iter().map(Kept::size).product();
+        match first {
+            Kept::All(size) => Some(0..size * each),
+            Kept::Run(own, _) => Some(own.start * each..own.end * each),
+            Kept::Listed(..) => None,
+        }
+    }
+
     /// Where runs of one length begin that are kept.
     fn runs(&self) -> (Vec<usize>, usize) {
         let cut = self.0.iter().rposition(Kept::is_cut).map_or(0, |place| place + 1);
@@ -106,6 +171,9 @@ impl Places<'_> {
     pub fn taken<T: Copy>(&self, values: &[T]) -> Vec<T> {
         if !self.is_cut() || values.is_empty() {
             return values.to_vec();
+        }
+        if let Some(run) = self.run() {
+            return values[run].to_vec();
         }
         let (starts, length) = self.runs();
         let mut out = Vec::with_capacity(starts.len() * length);
@@ -166,22 +234,34 @@ impl<'b> Part<'b> {
                 }
             }
         }
-        Part { equations, whole, axes, entries: vec![None; whole.arrays.len()] }
+        Part { equations, whole, axes, entries: (0..whole.arrays.len()).map(|_| None).collect() }
     }
 
-    fn entries_of(&self, id: ArrayId) -> Option<Vec<u32>> {
+    fn entries_of(&self, id: ArrayId) -> Option<Entries> {
         let letters = &self.equations.symbols.array(id).letters;
         let own: Vec<Kept> = letters.iter().map(|letter| self.of_letter(*letter)).collect();
         if !own.iter().any(Kept::is_cut) {
             return None;
         }
         match self.whole.arrays[id.index()].as_ref()? {
-            BoundArray::Dense { .. } => Some(Places(own).places()),
+            BoundArray::Dense { values, .. } => {
+                let own = Places(own);
+                let run = own.run().map(|run| Entries::Run(run, values.len()));
+                Some(run.unwrap_or_else(|| Entries::new(own.places(), values.len())))
+            }
             BoundArray::Sparse { indices, values, .. } => {
                 let columns = || indices.iter().zip(&own);
                 let is_here =
                     |entry: usize| columns().all(|(column, own)| own.place(column[entry] as usize).is_some());
-                Some((0..values.len()).filter(|entry| is_here(*entry)).map(|entry| entry as u32).collect())
+                let here = (0..values.len()).filter(|entry| is_here(*entry));
+                // Entries lie in the order of their rows: those of a range of rows follow each other.
+                match &own[..] {
+                    [Kept::Run(rows, _), others @ ..] if !others.iter().any(Kept::is_cut) => {
+                        let bound = |row: usize| indices[0].partition_point(|own| (*own as usize) < row);
+                        Some(Entries::Run(bound(rows.start)..bound(rows.end), values.len()))
+                    }
+                    _ => Some(Entries::new(here.map(|entry| entry as u32).collect(), values.len())),
+                }
             }
         }
     }
@@ -202,7 +282,7 @@ impl<'b> Part<'b> {
         match own.along {
             Along::Axis(axis) => self.of_axis(axis),
             Along::Entries(array) => match &self.entries[array.index()] {
-                Some(entries) => Kept::Listed(entries, own.size),
+                Some(entries) => entries.kept(),
                 None => Kept::All(own.size),
             },
             Along::Pairs(_) | Along::Plain => Kept::All(own.size),
@@ -262,27 +342,28 @@ impl<'b> Part<'b> {
 
     fn array(&self, id: usize, whole: &BoundArray) -> BoundArray {
         let Some(entries) = &self.entries[id] else { return whole.clone() };
-        fn taken<T: Copy>(entries: &[u32], values: &[T]) -> Vec<T> {
-            entries.iter().map(|entry| values[*entry as usize]).collect()
-        }
-        let seen = |observed: &Option<Vec<bool>>| observed.as_ref().map(|own| taken(entries, own));
+        let seen = |observed: &Option<Vec<bool>>| observed.as_ref().map(|own| entries.taken(own));
         match whole {
             BoundArray::Dense { values, observed } => {
-                BoundArray::Dense { values: taken(entries, values), observed: seen(observed) }
+                BoundArray::Dense { values: entries.part(values), observed: seen(observed) }
             }
             BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
                 let letters = &self.equations.symbols.array(ArrayId::from(id)).letters;
-                let column = |(column, letter): (&Vec<u32>, &LetterId)| -> Vec<u32> {
-                    let own = self.of_letter(*letter);
-                    let place = |entry: &u32| {
-                        let place = own.place(column[*entry as usize] as usize);
+                let column = |(column, letter): (&Numbers<u32>, &LetterId)| -> Numbers<u32> {
+                    let (own, column) = (self.of_letter(*letter), entries.part(column));
+                    let place = |position: &u32| {
+                        let place = own.place(*position as usize);
                         place.expect("the entries are those of the part") as u32
                     };
-                    entries.iter().map(place).collect()
+                    match &own {
+                        Kept::All(_) => column,
+                        Kept::Run(run, _) if run.start == 0 => column,
+                        Kept::Run(..) | Kept::Listed(..) => column.iter().map(place).collect(),
+                    }
                 };
                 BoundArray::Sparse {
                     indices: indices.iter().zip(letters).map(column).collect(),
-                    values: taken(entries, values),
+                    values: entries.part(values),
                     observed: seen(observed),
                     unlisted_zero: *unlisted_zero,
                 }

@@ -32,6 +32,16 @@ pub(crate) fn load(path: &Path) -> Result<Vec<u8>, FileError> {
     of_open(path, stated)
 }
 
+/// A file that is opened to be mapped: none that is a directory, a device or a pipe.
+pub(crate) fn open_to_map(path: &Path) -> Result<std::fs::File, FileError> {
+    let metadata = std::fs::metadata(path).map_err(|error| refused(&error))?;
+    check_kind(&metadata)?;
+    if !metadata.is_file() {
+        return Err(FileError::new("a pipe", "a file, since packed data are mapped"));
+    }
+    std::fs::File::open(path).map_err(|error| refused(&error))
+}
+
 /// The bytes of a pipe. They can be read once, and are kept for who asks again.
 fn pipe(path: &Path) -> Result<Vec<u8>, FileError> {
     static PIPES: Mutex<BTreeMap<PathBuf, Vec<u8>>> = Mutex::new(BTreeMap::new());

@@ -5,17 +5,27 @@
 //! # Source
 //! Smith et al.: FROSTT, the formidable repository of open sparse tensors and tools, <http://frostt.io>, 2017.
 
+use std::path::Path;
+
 use super::number::{number, whole};
 use super::words::Words;
 use super::{Dimension, Wanted};
 use crate::content::{Content, Coordinates, Lines};
 use crate::error::{FileError, count, quote};
+use crate::growing::Growing;
 
-pub(crate) fn read(bytes: &[u8], dimensions: &[Dimension<'_>], wanted: Wanted) -> Result<Content, FileError> {
+pub(crate) fn read(
+    bytes: &[u8],
+    dimensions: &[Dimension<'_>],
+    wanted: Wanted,
+    spill: Option<&Path>,
+) -> Result<Content, FileError> {
     let mut words = Words::new(super::bytes::without_mark(bytes));
     let order = dimensions.len();
-    let mut indices = vec![Vec::new(); order];
-    let mut values = Vec::new();
+    let mut indices: Vec<Growing<u32>> =
+        (0..order).map(|_| Growing::new(spill, 0)).collect::<Result<_, _>>()?;
+    let mut values = Growing::new(spill, 0)?;
+    let mut shape = vec![0; order];
     let mut lines = Lines::new(1);
     while let Some(first) = words.first_word(b'#') {
         let line = words.line;
@@ -24,7 +34,9 @@ pub(crate) fn read(bytes: &[u8], dimensions: &[Dimension<'_>], wanted: Wanted) -
             let Some(field) = word else {
                 return Err(fields_error(dimension, order).at_line(line));
             };
-            column.push(position(field, dimension).map_err(|error| error.at_line(line))?);
+            let position = position(field, dimension).map_err(|error| error.at_line(line))?;
+            shape[dimension] = shape[dimension].max(position as usize + 1);
+            column.push(position)?;
             word = words.word();
         }
         let value = match word {
@@ -39,17 +51,15 @@ pub(crate) fn read(bytes: &[u8], dimensions: &[Dimension<'_>], wanted: Wanted) -
         if more > 0 {
             return Err(fields_error(order + 1 + more, order).at_line(line));
         }
-        values.push(value);
+        values.push(value)?;
         lines.push(line);
         words.next_line();
     }
-    let shape =
-        indices.iter().map(|column| column.iter().max().map_or(0, |&last| last as usize + 1)).collect();
     Ok(Content::Coordinates(Coordinates {
         shape,
         shape_is_exact: false,
-        indices,
-        values,
+        indices: indices.into_iter().map(Growing::finish).collect::<Result<_, _>>()?,
+        values: values.finish()?,
         labels: Vec::new(),
         texts: None,
         lines: Some(lines),

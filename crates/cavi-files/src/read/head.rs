@@ -8,6 +8,7 @@ use super::table::{blanks, is_header};
 use super::{bytes, hdf5, ids, npy, npz, parquet, sqlite, ten_x, texts};
 use crate::error::{FileError, count};
 use crate::format::{self, Format, Packing};
+use crate::packed::{self, PackedSummary};
 
 /// So many lines are shown.
 const LINES: usize = 4;
@@ -29,6 +30,8 @@ pub struct Head {
     pub axes: Option<[&'static str; 2]>,
     /// Whether it holds texts and nothing else.
     pub is_texts: bool,
+    /// The name of the array and the names of its axes, where the file has them.
+    pub array: Option<(String, Vec<String>)>,
 }
 
 /// A column of a table with a header.
@@ -60,6 +63,9 @@ pub fn head(path: &Path, part: Option<&str>) -> Result<Head, FileError> {
             let answer = sqlite::answer(path, part).map_err(in_file)?;
             return of_columns("SQLite: a query with", &answer).map_err(in_file);
         }
+        (Format::Packed, _) => {
+            return packed::summary(path).map(|own| of_packed(&own, part)).map_err(in_file);
+        }
         other => other,
     };
     let bytes = bytes::load(path).and_then(|bytes| bytes::decompress(bytes, packing)).map_err(in_file)?;
@@ -69,14 +75,43 @@ pub fn head(path: &Path, part: Option<&str>) -> Result<Head, FileError> {
 /// The head of a file that says what it holds, its parts as lines.
 fn of_summary(summary: hdf5::Summary) -> Head {
     let hdf5::Summary { format, parts, axes, dimensions } = summary;
-    Head { format, lines: parts, columns: Vec::new(), dimensions, axes, is_texts: false }
+    Head { format, lines: parts, columns: Vec::new(), dimensions, axes, is_texts: false, array: None }
+}
+
+/// The head of packed data: a line an array.
+fn of_packed(arrays: &[PackedSummary], part: Option<&str>) -> Head {
+    let line = |own: &PackedSummary| {
+        let axes: Vec<String> = own.axes.iter().map(|(name, size)| format!("{size} {name}")).collect();
+        let form = if own.is_sparse { "listed" } else { "in all" };
+        let into = own.points_into.as_ref().map_or_else(String::new, |axis| format!(", positions of {axis}"));
+        format!("{}: {}, {} {form}{into}", own.name, axes.join(" x "), count(own.values, "entry"))
+    };
+    let own = arrays.iter().find(|own| part.is_none_or(|part| own.name == part));
+    let array = own.map(|own| (own.name.clone(), own.axes.iter().map(|axis| axis.0.clone()).collect()));
+    Head {
+        format: format!("packed data of {}", count(arrays.len(), "array")),
+        lines: arrays.iter().map(line).collect(),
+        columns: Vec::new(),
+        dimensions: own.map(|own| own.axes.len()),
+        axes: None,
+        is_texts: false,
+        array,
+    }
 }
 
 /// The head of a folder of texts: the names of its first files.
 fn of_folder(path: &Path) -> Result<Head, FileError> {
     let (files, lines) = texts::first_names(path, LINES)?;
     let format = format!("folder of {}, one document a file", count(files, "text"));
-    Ok(Head { format, lines, columns: Vec::new(), dimensions: Some(2), axes: None, is_texts: true })
+    Ok(Head {
+        format,
+        lines,
+        columns: Vec::new(),
+        dimensions: Some(2),
+        axes: None,
+        is_texts: true,
+        array: None,
+    })
 }
 
 fn of_bytes(format: Format, bytes: &[u8]) -> Result<Head, FileError> {
@@ -91,6 +126,7 @@ fn of_bytes(format: Format, bytes: &[u8]) -> Result<Head, FileError> {
         dimensions: Some(dimensions),
         axes: None,
         is_texts: false,
+        array: None,
     };
     Ok(match format {
         Format::Npy => {
@@ -130,7 +166,7 @@ fn of_bytes(format: Format, bytes: &[u8]) -> Result<Head, FileError> {
             let by_blanks = !text.lines().next().unwrap_or_default().contains('\t');
             table(&blanks::tabbed(&text), b'\t', if by_blanks { "blanks" } else { "" })?
         }
-        Format::Hdf5 | Format::Sqlite => {
+        Format::Hdf5 | Format::Sqlite | Format::Packed => {
             return Err(FileError::new("a file of many parts that is not in a file of its own", "its path"));
         }
         Format::Parquet => of_columns("Parquet table,", &parquet::read(bytes)?)?,
@@ -145,6 +181,7 @@ fn text_file(format: &str, text: &str, dimensions: Option<usize>) -> Head {
         dimensions,
         axes: None,
         is_texts: false,
+        array: None,
     }
 }
 

@@ -6,12 +6,15 @@
 //! # Source
 //! Boisvert, Pozo, Remington: The Matrix Market exchange formats, NISTIR 5935, 1996.
 
+use std::path::Path;
+
 use super::bytes::memory_for;
 use super::number::{number, whole};
 use super::words::Words;
 use super::{Dimension, check_dimensions};
 use crate::content::{Content, Coordinates, Dense, Lines, Values};
 use crate::error::{FileError, count, quote};
+use crate::growing::Growing;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Field {
@@ -26,7 +29,11 @@ struct Header {
     symmetric: bool,
 }
 
-pub(crate) fn read(bytes: &[u8], dimensions: &[Dimension<'_>]) -> Result<Content, FileError> {
+pub(crate) fn read(
+    bytes: &[u8],
+    dimensions: &[Dimension<'_>],
+    spill: Option<&Path>,
+) -> Result<Content, FileError> {
     let mut words = Words::new(super::bytes::without_mark(bytes));
     let header = header(&mut words)?;
     let sizes = sizes(&mut words, header.coordinate)?;
@@ -44,7 +51,7 @@ pub(crate) fn read(bytes: &[u8], dimensions: &[Dimension<'_>]) -> Result<Content
         check_dimensions(2, dimensions)?;
     }
     if header.coordinate {
-        let mut coordinates = coordinates(&mut words, &header, rows, columns, sizes[2])?;
+        let mut coordinates = coordinates(&mut words, &header, sizes, spill)?;
         if is_vector {
             coordinates.shape.truncate(1);
             coordinates.indices.truncate(1);
@@ -56,7 +63,7 @@ pub(crate) fn read(bytes: &[u8], dimensions: &[Dimension<'_>]) -> Result<Content
         let labels = vec![None; shape.len()];
         Ok(Content::Dense(Dense {
             shape,
-            values: Values::Numbers(values),
+            values: Values::Numbers(values.into()),
             labels,
             rows_are: None,
             lines: None,
@@ -134,19 +141,20 @@ fn sizes(words: &mut Words<'_>, coordinate: bool) -> Result<[usize; 3], FileErro
 fn coordinates(
     words: &mut Words<'_>,
     header: &Header,
-    rows: usize,
-    columns: usize,
-    entries: usize,
+    [rows, columns, entries]: [usize; 3],
+    spill: Option<&Path>,
 ) -> Result<Coordinates, FileError> {
     // The shortest entry is `1 1`, and `1 1 1` with a value; all lines but the last have an end.
     let shortest = if header.field == Field::Pattern { 4 } else { 6 };
     check_claim(words, entries, shortest)?;
     let capacity = if header.symmetric { 2 * entries } else { entries };
     // Two positions and a value.
-    memory_for(capacity.saturating_mul(16), "entries").map_err(|error| error.at_line(words.line))?;
-    let mut row_indices = Vec::with_capacity(capacity);
-    let mut column_indices = Vec::with_capacity(capacity);
-    let mut values = Vec::with_capacity(capacity);
+    if spill.is_none() {
+        memory_for(capacity.saturating_mul(16), "entries").map_err(|error| error.at_line(words.line))?;
+    }
+    let mut row_indices = Growing::new(spill, capacity)?;
+    let mut column_indices = Growing::new(spill, capacity)?;
+    let mut values = Growing::new(spill, capacity)?;
     let mut lines = Lines::new(1);
     words.next_line();
     for entry in 0..entries {
@@ -177,14 +185,14 @@ fn coordinates(
             }
         };
         words.next_line();
-        row_indices.push(row);
-        column_indices.push(column);
-        values.push(value);
+        row_indices.push(row)?;
+        column_indices.push(column)?;
+        values.push(value)?;
         lines.push(line);
         if header.symmetric && row != column {
-            row_indices.push(column);
-            column_indices.push(row);
-            values.push(value);
+            row_indices.push(column)?;
+            column_indices.push(row)?;
+            values.push(value)?;
             lines.push(line);
         }
     }
@@ -192,8 +200,8 @@ fn coordinates(
     Ok(Coordinates {
         shape: vec![rows, columns],
         shape_is_exact: true,
-        indices: vec![row_indices, column_indices],
-        values,
+        indices: vec![row_indices.finish()?, column_indices.finish()?],
+        values: values.finish()?,
         labels: Vec::new(),
         texts: None,
         lines: Some(lines),

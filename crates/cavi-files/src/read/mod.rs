@@ -5,12 +5,13 @@ use std::path::Path;
 use crate::content::{Content, Dense, Values};
 use crate::error::{FileError, count, quote};
 use crate::format::{self, Format, Packing};
+use crate::packed;
 use npy::DenseArray;
 pub(crate) use ten_x::is_one as is_ten_x;
 use texts::TextReading;
 pub use texts::TextReport;
 
-mod bytes;
+pub(crate) mod bytes;
 mod number;
 mod words;
 
@@ -41,13 +42,16 @@ mod unique;
 pub struct ReadOptions<'a> {
     /// The dimensions of the array in the order of the file: rows, columns, and so on.
     pub dimensions: &'a [Dimension<'a>],
+    /// The name of the array, by which a file of several knows it, and where several columns of a table may hold its values, the column of this
+    /// name does; empty where there is none.
+    pub name: &'a str,
+    /// Where the lists of a file are kept that may be larger than memory: those of Matrix Market and FROSTT. `None` in memory.
+    pub spill: Option<&'a Path>,
     /// What the cells of a table are.
     pub wanted: Wanted,
     /// What stands after the name of the file and a colon: a column of a table, a matrix of an annotated one, a query of a
     /// database, a kind of features.
     pub column: Option<&'a str>,
-    /// What the array is called: where several columns of a table may hold its values, the one of this name does.
-    pub name: Option<&'a str>,
     /// Which columns of a table are which dimensions, and which is the value, as in `--columns`.
     pub columns: &'a [ColumnOf<'a>],
     /// Whether a table is rows by columns, whatever its header looks like.
@@ -115,9 +119,29 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError
         (Format::Sqlite, _) if !format::is_standard_input(path) => {
             return sqlite::read(path, options).map_err(in_file);
         }
+        (Format::Packed, _) if !format::is_standard_input(path) => {
+            refuse_columns(&ReadOptions { column: None, ..*options }).map_err(in_file)?;
+            return packed::read(path, options).map_err(in_file);
+        }
+        (format @ (Format::MatrixMarket | Format::Frostt), Packing::Plain)
+            if options.spill.is_some() && path.is_file() =>
+        {
+            return spilled(path, format, options).map_err(in_file);
+        }
         _ => {}
     }
     read_from(path, bytes::load(path).map_err(in_file)?, options)
+}
+
+/// Reads a text file that is mapped.
+fn spilled(path: &Path, format: Format, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    let file = bytes::open_to_map(path)?;
+    // Nothing is mapped of a file without bytes.
+    if file.metadata().is_ok_and(|own| own.len() == 0) {
+        return parse(format, &[], options);
+    }
+    let mapped = cavi_numerics::MappedFile::new(&file).map_err(|error| bytes::refused(&error))?;
+    parse(format, mapped.bytes(), options)
 }
 
 /// Reads the bytes of a data file. Its name states the format and stands in messages; no file is opened.
@@ -165,11 +189,11 @@ fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Cont
     }
     let dimensions = options.dimensions;
     match format {
-        Format::MatrixMarket => matrix_market::read(bytes, dimensions),
+        Format::MatrixMarket => matrix_market::read(bytes, dimensions, options.spill),
         Format::Frostt if dimensions.is_empty() => {
             Err(FileError::new("a tensor", expected_dimensions(dimensions)))
         }
-        Format::Frostt => frostt::read(bytes, dimensions, options.wanted),
+        Format::Frostt => frostt::read(bytes, dimensions, options.wanted, options.spill),
         Format::Npy => dense(npy::read(bytes)?, dimensions),
         Format::Npz => match npz::read(bytes)? {
             npz::Archive::Sparse(coordinates) => {
@@ -189,6 +213,9 @@ fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Cont
         Format::Parquet => table::read_columns(&parquet::read(bytes)?, options),
         Format::Hdf5 => hdf5::read_bytes(bytes, options),
         Format::Sqlite => Err(FileError::new("a database that is no file", "a database in a file")),
+        Format::Packed => {
+            Err(FileError::new("packed data that are no file", "a file, since packed data are mapped"))
+        }
         Format::LdaC => {
             check_dimensions(2, dimensions)?;
             lda_c::read(bytes).map(Content::Documents)
@@ -265,7 +292,7 @@ fn dense(array: DenseArray, dimensions: &[Dimension<'_>]) -> Result<Content, Fil
     let labels = vec![None; array.shape.len()];
     Ok(Content::Dense(Dense {
         shape: array.shape,
-        values: Values::Numbers(array.values),
+        values: Values::Numbers(array.values.into()),
         labels,
         rows_are: None,
         lines: None,

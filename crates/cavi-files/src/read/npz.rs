@@ -6,6 +6,7 @@
 
 use std::io::Cursor;
 
+use cavi_numerics::Numbers;
 use zip::ZipArchive;
 
 use super::bytes;
@@ -136,8 +137,8 @@ fn sparse(members: &[(String, Vec<u8>)], format: &str) -> Result<Coordinates, Fi
     Ok(Coordinates {
         shape: vec![rows, columns],
         shape_is_exact: true,
-        indices: indices.into(),
-        values,
+        indices: indices.map(Numbers::from).into(),
+        values: values.into(),
         labels: Vec::new(),
         texts: None,
         lines: None,

@@ -41,7 +41,7 @@ pub(crate) fn read(folder: &Path, options: &ReadOptions<'_>) -> Result<Content, 
     let bytes = load(&path)?;
     let dimensions = options.dimensions;
     super::check_dimensions(2, dimensions)?;
-    let content = matrix_market::read(&bytes, dimensions).map_err(in_file)?;
+    let content = matrix_market::read(&bytes, dimensions, None).map_err(in_file)?;
     drop(bytes);
     let Content::Coordinates(mut matrix) = content else {
         return Err(in_file(FileError::new("a dense matrix", "the entries of a sparse one")));
@@ -117,9 +117,9 @@ pub(crate) fn content(
             .collect();
         let kept: Vec<bool> = matrix.indices[1].iter().map(|place| keep[*place as usize]).collect();
         for column in &mut matrix.indices {
-            retain(column, &kept);
+            retain(column.to_mut(), &kept);
         }
-        retain(&mut matrix.values, &kept);
+        retain(matrix.values.to_mut(), &kept);
         matrix.indices[1].iter_mut().for_each(|place| *place = map[*place as usize]);
         if let Some(lines) = &mut matrix.lines {
             lines.retain(&kept);

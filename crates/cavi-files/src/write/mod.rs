@@ -28,7 +28,7 @@ pub fn write_bytes_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError
 }
 
 /// Writes a file beside its final name, and renames it when it is complete.
-fn atomically(
+pub(crate) fn atomically(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), FileError> {

@@ -36,11 +36,9 @@ pub fn read_with(
         dimensions: &dimensions,
         wanted,
         column,
-        name: None,
         columns: &columns,
-        is_wide: false,
-        unique: false,
         texts,
+        ..ReadOptions::default()
     };
     read_from(Path::new(name), bytes.as_ref().to_vec(), &options)
 }
@@ -49,7 +47,7 @@ pub fn read_with(
 pub fn read_named(file: &str, table: &str, axes: &str, name: &str) -> Result<Content, FileError> {
     let dimensions: Vec<Dimension<'_>> =
         axes.split_whitespace().map(|axis| Dimension { axis, letter: None }).collect();
-    let options = ReadOptions { dimensions: &dimensions, name: Some(name), ..ReadOptions::default() };
+    let options = ReadOptions { dimensions: &dimensions, name, ..ReadOptions::default() };
     read_from(Path::new(file), table.as_bytes().to_vec(), &options)
 }
 

@@ -35,7 +35,7 @@ fn matrix(content: Content) -> Matrix {
         Content::Dense(dense) => {
             let Values::Numbers(values) = dense.values else { panic!("text") };
             let mut labels = dense.labels.into_iter().map(Option::unwrap_or_default);
-            (labels.next().unwrap(), labels.next().unwrap(), values)
+            (labels.next().unwrap(), labels.next().unwrap(), values.into_vec())
         }
         Content::Coordinates(Coordinates { shape, indices, values, labels, .. }) => {
             let mut all = vec![0.0; shape[0] * shape[1]];

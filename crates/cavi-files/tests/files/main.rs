@@ -3,6 +3,7 @@
 mod common;
 mod hdf5;
 mod numpy;
+mod packed;
 mod parquet;
 mod properties;
 mod sqlite;

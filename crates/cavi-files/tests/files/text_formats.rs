@@ -323,7 +323,7 @@ fn formats_that_cannot_be_read_are_named() {
     check_error(
         read("labels.dat", "", "a b"),
         "labels.dat: found a file name that states no format; expected one that ends in .mtx, .tns, .csv, .tsv, .txt, \
-         .all, .ldac, .npy (each also with .gz or .zst), .npz, .parquet, .h5ad, .h5 or .db (a table with tabs or blanks is read as \
+         .all, .ldac, .npy (each also with .gz or .zst), .npz, .parquet, .h5ad, .h5, .db or .cavi-data (a table with tabs or blanks is read as \
          `.txt`: rename the file)",
     );
     check_error(

@@ -219,7 +219,7 @@ fn a_column_that_is_no_text_is_refused() {
             &ReadOptions { dimensions: &AXES[..1], ..ReadOptions::default() },
         ),
         "lines:t.txt: found one document a line; expected a file that ends in .mtx, .tns, .csv, .tsv, .txt, .all, .ldac, \
-         .npy (each also with .gz or .zst), .npz, .parquet, .h5ad, .h5 or .db (texts are read for data of two axes whose values are numbers: documents by words)",
+         .npy (each also with .gz or .zst), .npz, .parquet, .h5ad, .h5, .db or .cavi-data (texts are read for data of two axes whose values are numbers: documents by words)",
     );
 }
 

@@ -305,7 +305,7 @@ fn derive_all(
         }
     }
     allow_missing(target, observed.is_some())?;
-    Ok(compact(target, values, observed))
+    Ok(compact(target, values.into(), observed))
 }
 
 /// The listed entries of sparse operands; elsewhere the value is that of zeros, or missing.
@@ -335,7 +335,7 @@ fn derive_listed(
     let sources: &[ArrayId] = if unlisted_zero { sparse } else { &[first] };
     for id in sources {
         let (indices, _) = listed(*id);
-        let length = indices.first().map_or(0, Vec::len);
+        let length = indices.first().map_or(0, |column| column.len());
         places.extend(
             (0..length).map(|entry| indices.iter().map(|column| column[entry]).collect::<Vec<u32>>()),
         );
@@ -360,7 +360,12 @@ fn derive_listed(
     }
     let observed = observed.contains(&false).then_some(observed);
     allow_missing(target, observed.is_some() || !unlisted_zero)?;
-    Ok(BoundArray::Sparse { indices, values, observed, unlisted_zero })
+    Ok(BoundArray::Sparse {
+        indices: indices.into_iter().map(Into::into).collect(),
+        values: values.into(),
+        observed,
+        unlisted_zero,
+    })
 }
 
 /// The value where every sparse operand is 0, if there is such a place.

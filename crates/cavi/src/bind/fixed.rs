@@ -196,7 +196,7 @@ impl Fixed {
             // A file without a value holds nothing.
             observed.contains(&true).then(|| {
                 let observed = observed.contains(&false).then_some(observed);
-                (*id, BoundArray::Dense { values, observed })
+                (*id, BoundArray::Dense { values: values.into(), observed })
             })
         };
         self.arrays.iter().filter_map(held).collect()

@@ -226,7 +226,7 @@ fn entries_left_out(long: &mut Long, keep: &[bool]) -> usize {
             match values {
                 Values::Numbers(numbers) => {
                     let mut keep = keep.iter();
-                    numbers.retain(|_| keep.next().copied().unwrap_or(false));
+                    numbers.to_mut().retain(|_| keep.next().copied().unwrap_or(false));
                 }
                 Values::Text(text) => *text = kept(text, keep),
             }
@@ -268,7 +268,7 @@ fn positions_left_out(dense: &mut Dense, dimension: usize, known: &HashSet<Strin
     match &mut dense.values {
         Values::Numbers(numbers) => {
             let mut entry = 0..before;
-            numbers.retain(|_| entry.next().is_some_and(is_kept));
+            numbers.to_mut().retain(|_| entry.next().is_some_and(is_kept));
         }
         Values::Text(text) => {
             let keep: Vec<bool> = (0..before).map(is_kept).collect();
@@ -304,13 +304,13 @@ fn listed_left_out(listed: &mut Coordinates, dimension: usize, known: &HashSet<S
         listed.indices[dimension].iter().map(|position| places[*position as usize].is_some()).collect();
     for column in &mut listed.indices {
         let mut keep = keep.iter();
-        column.retain(|_| keep.next().copied().unwrap_or(false));
+        column.to_mut().retain(|_| keep.next().copied().unwrap_or(false));
     }
     for position in &mut listed.indices[dimension] {
         *position = places[*position as usize].unwrap_or_default();
     }
     let mut keep_value = keep.iter();
-    listed.values.retain(|_| keep_value.next().copied().unwrap_or(false));
+    listed.values.to_mut().retain(|_| keep_value.next().copied().unwrap_or(false));
     listed.lines = None;
     keep.len() - listed.values.len()
 }
@@ -371,7 +371,7 @@ fn without(bound: &BoundArray, shape: &[usize], keep: &[Option<&[bool]>]) -> Bou
             let stays: Vec<usize> =
                 (0..values.len()).filter(|entry| is_kept(indices, *entry, keep)).collect();
             BoundArray::Sparse {
-                indices: renumbered(indices, &stays, keep),
+                indices: renumbered(indices, &stays, keep).into_iter().map(Into::into).collect(),
                 values: stays.iter().map(|entry| values[*entry]).collect(),
                 observed: some(observed, &stays),
                 unlisted_zero: *unlisted_zero,
@@ -381,14 +381,17 @@ fn without(bound: &BoundArray, shape: &[usize], keep: &[Option<&[bool]>]) -> Bou
 }
 
 /// Whether an entry stays, by its coordinates.
-fn is_kept(columns: &[Vec<u32>], entry: usize, keep: &[Option<&[bool]>]) -> bool {
-    columns.iter().zip(keep).all(|(column, keep)| keep.is_none_or(|keep| keep[column[entry] as usize]))
+fn is_kept(columns: &[impl AsRef<[u32]>], entry: usize, keep: &[Option<&[bool]>]) -> bool {
+    columns
+        .iter()
+        .zip(keep)
+        .all(|(column, keep)| keep.is_none_or(|keep| keep[column.as_ref()[entry] as usize]))
 }
 
 /// The coordinates of the entries that stay, counted along what is kept.
-fn renumbered(columns: &[Vec<u32>], stays: &[usize], keep: &[Option<&[bool]>]) -> Columns {
-    let renumber = |(column, keep): (&Vec<u32>, &Option<&[bool]>)| -> Vec<u32> {
-        let own = stays.iter().map(|entry| column[*entry]);
+fn renumbered<C: AsRef<[u32]>>(columns: &[C], stays: &[usize], keep: &[Option<&[bool]>]) -> Columns {
+    let renumber = |(column, keep): (&C, &Option<&[bool]>)| -> Vec<u32> {
+        let own = stays.iter().map(|entry| column.as_ref()[*entry]);
         let Some(keep) = keep else { return own.collect() };
         let mut places = Vec::with_capacity(keep.len());
         let mut next = 0;

@@ -565,7 +565,8 @@ impl Taken<'_> {
                     }
                 }
                 elements.filter(|_| *unlisted_zero).for_each(|(zero, _)| keep(zero, 0.0, false));
-                (*indices, *values) = (columns, kept);
+                *indices = columns.into_iter().map(Into::into).collect();
+                *values = kept.into();
                 *observed = mask.contains(&false).then_some(mask);
             }
         }

@@ -35,6 +35,8 @@ pub struct Inputs {
     pub texts: TextOptions,
     /// The options that ask for it, to be refused where there are no texts.
     pub asked_of_texts: Vec<&'static str>,
+    /// Where lists are kept that may be larger than memory, for data that are read to be packed; `None` in memory.
+    pub spill: Option<PathBuf>,
     /// Whether the covariances of Gaussian processes stay zeros: a plan reads their sizes alone.
     pub sizes_of_covariances: bool,
 }
@@ -166,7 +168,7 @@ impl ArrayInput {
         let labels = vec![None; shape.len()];
         let dense = Dense {
             shape: shape.to_vec(),
-            values: Values::Numbers(values),
+            values: Values::Numbers(values.into()),
             labels,
             rows_are: None,
             lines: None,
@@ -212,8 +214,8 @@ impl ArrayInput {
         let content = Coordinates {
             shape: shape.to_vec(),
             shape_is_exact: true,
-            indices,
-            values,
+            indices: indices.into_iter().map(Into::into).collect(),
+            values: values.into(),
             labels: Vec::new(),
             texts: None,
             lines: None,

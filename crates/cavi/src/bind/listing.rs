@@ -1,8 +1,15 @@
 //! Listed entries: coordinates and long tables, sorted, without duplicates.
 
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::Path;
+
 use cavi_algebra::{ArrayKind, AxisId, Support};
 use cavi_executor::BoundArray;
-use cavi_files::Content;
+use cavi_files::{Content, Growing};
+use cavi_numerics::reduce::has_nan;
+use cavi_numerics::{Number, Numbers};
 
 use super::data_error::DataError;
 use super::pieces::Piece;
@@ -13,26 +20,37 @@ use super::values::values;
 #[derive(Default)]
 pub(super) struct Listing {
     /// One column of positions a dimension of the array.
-    columns: Vec<Vec<u32>>,
+    columns: Vec<Numbers<u32>>,
     /// The values; NaN where missing.
-    values: Vec<f64>,
+    values: Numbers<f64>,
     /// The piece and the number of each entry. They are stored only if entries were dropped, because otherwise they
     /// follow from counting.
     sources: Option<Vec<usize>>,
     /// Where the entries of each piece begin.
     starts: Vec<usize>,
+    /// Whether they were sorted on disk, so that nothing says which entry of the file each was.
+    sorted_outside: bool,
 }
 
 impl Listing {
     /// Reads the listed entries of an array into the form that suits it; where it is asked for, with their coordinates in
     /// the order of the file.
-    pub fn read(target: &Target<'_>, own: &[&Piece], in_file_order: bool) -> Result<Listed, DataError> {
-        let mut listing = Listing { columns: vec![Vec::new(); target.shape.len()], ..Listing::default() };
+    pub fn read(
+        target: &Target<'_>,
+        own: &[&Piece],
+        in_file_order: bool,
+        spill: Option<&Path>,
+    ) -> Result<Listed, DataError> {
+        let mut listing =
+            Listing { columns: vec![Numbers::default(); target.shape.len()], ..Listing::default() };
         for piece in own {
             listing.append(target, piece)?;
         }
         listing.restrict(target, own)?;
-        listing.sort(target);
+        match spill.filter(|_| !in_file_order && listing.values.is_mapped()) {
+            Some(directory) => listing.sort_outside(target, directory)?,
+            None => listing.sort(target),
+        }
         let added = listing.merge(target, own)?;
         let in_file_order = in_file_order.then(|| listing.in_file_order());
         Ok(Listed { array: listing.finish(target, own)?, in_file_order, added })
@@ -40,7 +58,9 @@ impl Listing {
 
     /// The coordinates of the entries in the order of the file.
     fn in_file_order(&self) -> Coordinates {
-        let Some(sources) = &self.sources else { return self.columns.clone() };
+        let Some(sources) = &self.sources else {
+            return self.columns.iter().map(|column| column.to_vec()).collect();
+        };
         let mut order: Vec<usize> = (0..sources.len()).collect();
         order.sort_by_key(|entry| sources[*entry]);
         self.columns.iter().map(|column| order.iter().map(|entry| column[*entry]).collect()).collect()
@@ -51,10 +71,16 @@ impl Listing {
         let columns = positions(target, piece)?;
         let outside = |entry: usize| !target.exists(|dimension| columns[dimension][entry] as usize);
         let found = values(target.symbols, target.axes, piece, &|entry| target.has_gaps() && outside(entry))?;
-        self.values.extend_from_slice(&found);
-        for (column, own) in self.columns.iter_mut().zip(columns) {
-            if column.is_empty() { *column = own } else { column.extend(own) }
+        // Those of a mapped file stay where they are, if they are all that there is.
+        let own = match (&found, &piece.content) {
+            (Cow::Borrowed(_), Content::Coordinates(coordinates)) => coordinates.values.clone(),
+            _ => found.into_owned().into(),
+        };
+        fn append<T: Number>(list: &mut Numbers<T>, own: Numbers<T>) {
+            if list.is_empty() { *list = own } else { list.to_mut().extend(own) }
         }
+        append(&mut self.values, own);
+        self.columns.iter_mut().zip(columns).for_each(|(column, own)| append(column, own));
         Ok(())
     }
 
@@ -87,10 +113,13 @@ impl Listing {
             let found = format!("the entry {}", target.describe(&self.at(entry)));
             return Err(piece.content.error_at(&piece.file, place, found, target.restriction()).into());
         }
+        if !keep.contains(&false) {
+            return Ok(());
+        }
         let mut sources: Vec<usize> = (0..length).collect();
         retain(&mut sources, &keep);
-        retain(&mut self.values, &keep);
-        self.columns.iter_mut().for_each(|column| retain(column, &keep));
+        retain(self.values.to_mut(), &keep);
+        self.columns.iter_mut().for_each(|column| retain(column.to_mut(), &keep));
         self.sources = Some(sources);
         Ok(())
     }
@@ -143,9 +172,54 @@ impl Listing {
         });
     }
 
+    /// Sorts as [`Listing::sort`] by merging runs on disk, each sorted in memory.
+    fn sort_outside(&mut self, target: &Target<'_>, directory: &Path) -> Result<(), DataError> {
+        /// As many entries are sorted in memory at a time.
+        const RUN: usize = 1 << 21;
+        let length = self.values.len();
+        if (1..length).all(|entry| self.compare(entry - 1, entry).is_lt()) {
+            return Ok(());
+        }
+        if target.cells().is_none() {
+            self.sort(target);
+            return Ok(());
+        }
+        let key = |own: &Listing, entry: usize| {
+            let columns = own.columns.iter().zip(&target.shape);
+            columns.fold(0, |key, (column, size)| key * size + column[entry] as usize)
+        };
+        let mut runs = Gathered::new(self.columns.len(), directory)?;
+        for start in (0..length).step_by(RUN) {
+            let entries = start..length.min(start + RUN);
+            let mut order: Vec<(usize, usize)> = entries.map(|entry| (key(self, entry), entry)).collect();
+            order.sort_unstable();
+            order.into_iter().try_for_each(|(_, entry)| runs.push(self, entry))?;
+        }
+        let (columns, values) = runs.finish()?;
+        let runs = Listing { columns, values, ..Listing::default() };
+        // Of entries at one place that of the earlier run comes first, as it stood first in the file.
+        let mut next: BinaryHeap<Reverse<(usize, usize)>> =
+            (0..length).step_by(RUN).map(|first| Reverse((key(&runs, first), first))).collect();
+        let mut sorted = Gathered::new(self.columns.len(), directory)?;
+        while let Some(Reverse((_, entry))) = next.pop() {
+            sorted.push(&runs, entry)?;
+            let after = entry + 1;
+            if after < length && after % RUN != 0 {
+                next.push(Reverse((key(&runs, after), after)));
+            }
+        }
+        (self.columns, self.values) = sorted.finish()?;
+        self.sources = None;
+        self.sorted_outside = true;
+        Ok(())
+    }
+
     /// Adds up counts at one place, and says how many were added; refuses other entries that stand twice.
     fn merge(&mut self, target: &Target<'_>, own: &[&Piece]) -> Result<usize, DataError> {
         let length = self.values.len();
+        if (1..length).all(|entry| self.compare(entry - 1, entry).is_ne()) {
+            return Ok(0);
+        }
         let mut keep: Vec<bool> = Vec::with_capacity(length);
         let mut first = 0;
         let mut added = 0;
@@ -154,6 +228,12 @@ impl Listing {
             if keep[entry] {
                 first = entry;
                 continue;
+            }
+            if target.array.support != Support::Count && self.sorted_outside {
+                let file = own.first().map_or_else(String::new, |piece| piece.name());
+                let place = target.describe(&self.at(entry));
+                return Err(DataError::new(format!("{file}: found the entry {place} a second time"))
+                    .possible("every entry once (only counts are added up)"));
             }
             if target.array.support != Support::Count {
                 let (before, before_entry) = self.source(own, first);
@@ -166,12 +246,13 @@ impl Listing {
                 let expected = "every entry once (only counts are added up)";
                 return Err(piece.content.error_at(&piece.file, place, found, expected).into());
             }
-            self.values[first] += self.values[entry];
+            let again = self.values[entry];
+            self.values[first] += again;
             added += 1;
         }
         if added > 0 {
-            retain(&mut self.values, &keep);
-            self.columns.iter_mut().for_each(|column| retain(column, &keep));
+            retain(self.values.to_mut(), &keep);
+            self.columns.iter_mut().for_each(|column| retain(column.to_mut(), &keep));
             if let Some(sources) = &mut self.sources {
                 retain(sources, &keep);
             }
@@ -203,21 +284,20 @@ impl Listing {
                 });
             }
         }
-        if absent.zero {
-            let keep: Vec<bool> = self.values.iter().map(|value| *value != 0.0).collect();
-            self.drop(&keep);
-        } else {
-            let keep: Vec<bool> = self.values.iter().map(|value| !value.is_nan()).collect();
-            self.drop(&keep);
+        match absent.zero {
+            true => self.keep(|value| value != 0.0),
+            false => self.keep(|value| !value.is_nan()),
         }
         // What is wholly observed is dense, and so is a vector.
         let whole = !absent.zero && target.existing() == Some(self.values.len());
         if whole || target.shape.len() == 1 {
             return self.dense(target, absent.zero, whole);
         }
-        let observed: Vec<bool> = self.values.iter().map(|value| !value.is_nan()).collect();
-        let observed = observed.contains(&false).then_some(observed);
-        self.values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+        let observed = has_nan(&self.values).then(|| {
+            let observed = self.values.iter().map(|value| !value.is_nan()).collect();
+            self.values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+            observed
+        });
         Ok(BoundArray::Sparse {
             indices: self.columns,
             values: self.values,
@@ -226,10 +306,12 @@ impl Listing {
         })
     }
 
-    fn drop(&mut self, keep: &[bool]) {
-        if keep.contains(&false) {
-            retain(&mut self.values, keep);
-            self.columns.iter_mut().for_each(|column| retain(column, keep));
+    /// Keeps the entries with such values.
+    fn keep(&mut self, stays: impl Fn(f64) -> bool) {
+        if !self.values.iter().all(|value| stays(*value)) {
+            let keep: Vec<bool> = self.values.iter().map(|value| stays(*value)).collect();
+            retain(self.values.to_mut(), &keep);
+            self.columns.iter_mut().for_each(|column| retain(column.to_mut(), &keep));
         }
     }
 
@@ -244,7 +326,7 @@ impl Listing {
             values[cell] = if value.is_nan() { 0.0 } else { *value };
         }
         let observed = observed.contains(&false).then_some(observed);
-        Ok(BoundArray::Dense { values, observed })
+        Ok(BoundArray::Dense { values: values.into(), observed })
     }
 
     /// The first place, in C order, that exists and is not listed.
@@ -264,9 +346,34 @@ impl Listing {
     }
 }
 
+/// Entries that are listed on disk.
+struct Gathered {
+    columns: Vec<Growing<u32>>,
+    values: Growing<f64>,
+}
+
+impl Gathered {
+    fn new(columns: usize, directory: &Path) -> Result<Gathered, DataError> {
+        let columns = (0..columns).map(|_| Growing::new(Some(directory), 0)).collect::<Result<_, _>>()?;
+        Ok(Gathered { columns, values: Growing::new(Some(directory), 0)? })
+    }
+
+    fn push(&mut self, of: &Listing, entry: usize) -> Result<(), DataError> {
+        for (own, column) in self.columns.iter_mut().zip(&of.columns) {
+            own.push(column[entry])?;
+        }
+        Ok(self.values.push(of.values[entry])?)
+    }
+
+    fn finish(self) -> Result<(Vec<Numbers<u32>>, Numbers<f64>), DataError> {
+        let columns = self.columns.into_iter().map(Growing::finish).collect::<Result<_, _>>()?;
+        Ok((columns, self.values.finish()?))
+    }
+}
+
 /// The positions of the entries of a piece: one column a dimension of the array.
-pub(super) fn positions(target: &Target<'_>, piece: &Piece) -> Result<Vec<Vec<u32>>, DataError> {
-    let mut columns: Vec<Vec<u32>> = vec![Vec::new(); target.shape.len()];
+pub(super) fn positions(target: &Target<'_>, piece: &Piece) -> Result<Vec<Numbers<u32>>, DataError> {
+    let mut columns: Vec<Numbers<u32>> = vec![Numbers::default(); target.shape.len()];
     for (dimension, letter) in piece.letters.iter().enumerate() {
         let Some(own) = target.dimension_of(piece, dimension) else { continue };
         let axis = target.symbols.letter(*letter).axis;
@@ -277,15 +384,20 @@ pub(super) fn positions(target: &Target<'_>, piece: &Piece) -> Result<Vec<Vec<u3
         let bound = &target.axes.bound[axis.index()];
         let start = bound.starts.as_ref().map_or(0, |starts| starts[group]) as u32;
         columns[own] = match &piece.content {
-            Content::Long(_) => target.axes.column(target.symbols, piece, dimension)?,
+            Content::Long(_) => target.axes.column(target.symbols, piece, dimension)?.into(),
             Content::Coordinates(coordinates) => {
-                let own = coordinates.indices[dimension].iter();
-                match coordinates.labels(dimension) {
-                    None => own.map(|position| start + position).collect(),
-                    Some(labels) => {
-                        let map = positions_of(target, piece, axis, group, labels)?;
-                        own.map(|position| map[*position as usize]).collect()
+                let own = &coordinates.indices[dimension];
+                let map = match coordinates.labels(dimension) {
+                    None => None,
+                    Some(labels) => Some(positions_of(target, piece, axis, group, labels)?),
+                };
+                match map {
+                    None if start == 0 => own.clone(),
+                    None => own.iter().map(|position| start + position).collect(),
+                    Some(map) if map.iter().enumerate().all(|(place, own)| place == *own as usize) => {
+                        own.clone()
                     }
+                    Some(map) => own.iter().map(|position| map[*position as usize]).collect(),
                 }
             }
             Content::Dense(dense) => {

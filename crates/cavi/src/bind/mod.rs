@@ -39,6 +39,7 @@ mod sizes;
 mod suspicions;
 mod texts;
 mod to_draw;
+mod to_pack;
 
 #[cfg(test)]
 mod tests;
@@ -48,6 +49,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, Symbols};
 use cavi_executor::{Bound, BoundArray};
 use cavi_model::Model;
+use cavi_numerics::Numbers;
 
 pub use data_error::DataError;
 pub(crate) use data_error::list;
@@ -64,6 +66,7 @@ pub use standardise::Standardised;
 pub(crate) use texts::of_json as texts_of_json;
 pub use texts::{Words, json as texts_json};
 pub(crate) use to_draw::bind_to_draw;
+pub(crate) use to_pack::{ToPack, to_pack};
 pub(crate) use values::misfit;
 
 use crate::prepare::EntryAxis;
@@ -199,7 +202,7 @@ pub(crate) fn bind_in_part(
     // Before the arrays are placed, which may take the numbers out of the pieces.
     let suspicions = suspicions::warnings(symbols, inputs, &pieces, &axes);
     let place::Placed { mut arrays, mut listed, added } =
-        place::place(symbols, &axes, &mut pieces, &with_latents, &mut problems);
+        place::place(symbols, &axes, &mut pieces, &with_latents, None, &mut problems);
     let given: BTreeSet<ArrayId> = pieces.iter().map(|piece| piece.array).collect();
     stop(&mut problems)?;
     let name = |piece: &pieces::Piece| symbols.array(piece.array).name.as_str();
@@ -282,6 +285,7 @@ pub(crate) fn bind_in_part(
         .collect();
     let mut notes = missing(model, &arrays, &axes, &taken);
     notes.extend(jitters.iter().map(|(name, jitter)| jittered(name, *jitter)));
+    notes.extend(mapped(symbols, &arrays));
     let warnings = [axes.warnings, suspicions, poor].concat();
     let fixed: Vec<ArrayId> = held.iter().map(|(id, _)| *id).collect();
     held.into_iter().for_each(|(id, values)| arrays[id.index()] = Some(values));
@@ -363,8 +367,20 @@ fn with_all_rows(
 
 /// An array of which nothing is observed.
 fn no_entry(dimensions: usize) -> BoundArray {
-    let indices = vec![Vec::new(); dimensions];
-    BoundArray::Sparse { indices, values: Vec::new(), observed: None, unlisted_zero: false }
+    let indices = vec![Numbers::default(); dimensions];
+    BoundArray::Sparse { indices, values: Numbers::default(), observed: None, unlisted_zero: false }
+}
+
+/// Which data stay in a packed file.
+fn mapped(symbols: &Symbols, arrays: &[Option<BoundArray>]) -> Vec<String> {
+    let note = |(index, array): (usize, &Option<BoundArray>)| {
+        let bytes = array.as_ref().filter(|array| array.is_mapped())?.bytes();
+        let (name, bytes) = (&symbols.arrays[index].name, cavi_files::memory::text(bytes));
+        Some(format!(
+            "`{name}` stays in its file: {bytes} that the system brings in as they are read, and that no figure of memory counts"
+        ))
+    };
+    arrays.iter().enumerate().filter_map(note).collect()
 }
 
 /// What was added to a covariance without a Cholesky factor.

@@ -143,8 +143,10 @@ pub(super) fn read_one(
     });
     let read = |dimensions: &[Dimension<'_>], columns: &[ColumnOf<'_>]| {
         let unique = inputs.unique;
-        let name = Some(array.name.as_str());
-        let options = ReadOptions { dimensions, wanted, column: None, name, columns, is_wide, unique, texts };
+        let name = &array.name;
+        let spill = inputs.spill.as_deref();
+        let options =
+            ReadOptions { dimensions, name, spill, wanted, column: None, columns, is_wide, unique, texts };
         source.read(&options).map_err(|error| {
             let is_about_columns = error.line == Some(1);
             let error = DataError::from(with_name(error, &array.name));

@@ -1,10 +1,13 @@
 //! Pieces to arrays: every entry at its position.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use cavi_algebra::{Array, ArrayId, ArrayKind, LetterId, Restriction, Support, Symbols};
 use cavi_executor::BoundArray;
 use cavi_files::{Content, Dense, Values};
+use cavi_numerics::Numbers;
+use cavi_numerics::reduce::has_nan;
 
 use super::axes::{Axes, multiplicity_of};
 use super::data_error::DataError;
@@ -196,12 +199,13 @@ pub(super) struct Listed {
 }
 
 /// The arrays that files are bound to; `None` for the others. For those `with_latents` that list their entries also the
-/// coordinates of these in the order of the file. Numbers of a dense file that already lie where they belong are taken out of their piece.
+/// coordinates of these in the order of the file. With `spill` what is out of order is sorted on disk, in that directory. Numbers of a dense file that already lie where they belong are taken out of their piece.
 pub(super) fn place(
     symbols: &Symbols,
     axes: &Axes,
     pieces: &mut [Piece],
     with_latents: &[ArrayId],
+    spill: Option<&Path>,
     problems: &mut Vec<DataError>,
 ) -> Placed {
     let mut arrays: Vec<Option<BoundArray>> = vec![None; symbols.arrays.len()];
@@ -243,7 +247,7 @@ pub(super) fn place(
             }
             continue;
         }
-        match placed(&target, &own, pieces, with_latents.contains(&id)) {
+        match placed(&target, &own, pieces, (with_latents.contains(&id), spill)) {
             Ok(own) => {
                 arrays[id.index()] = Some(own.array);
                 listed[id.index()] = own.in_file_order;
@@ -260,17 +264,17 @@ fn placed(
     target: &Target<'_>,
     own: &[&Piece],
     pieces: &[Piece],
-    in_file_order: bool,
+    (in_file_order, spill): (bool, Option<&Path>),
 ) -> Result<Listed, DataError> {
     match own.iter().all(|piece| matches!(piece.content, Content::Dense(_))) {
         true => dense(target, own, pieces).map(|array| Listed { array, in_file_order: None, added: 0 }),
-        false => Listing::read(target, own, in_file_order),
+        false => Listing::read(target, own, in_file_order, spill),
     }
 }
 
 /// One array from files of its own.
 pub(super) fn one(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundArray, DataError> {
-    placed(target, own, pieces, false).map(|own| own.array)
+    placed(target, own, pieces, (false, None)).map(|own| own.array)
 }
 
 /// The rows of documents: the index of each, and its count.
@@ -363,8 +367,11 @@ fn offsets(target: &Target<'_>, piece: &Piece, content: &Dense) -> Result<Vec<Ve
 }
 
 /// Which entries of an array are observed, `None` where all are. Those that are missing, and cells without an entry, become 0.
-fn observed_of(target: &Target<'_>, all: &mut [f64]) -> Option<Vec<bool>> {
+fn observed_of(target: &Target<'_>, all: &mut Numbers<f64>) -> Option<Vec<bool>> {
     let cells = all.len();
+    if !target.has_gaps() && !has_nan(all) {
+        return None;
+    }
     let mut observed: Option<Vec<bool>> = None;
     for (cell, value) in all.iter_mut().enumerate() {
         if target.has_gaps() && !target.cell_exists(cell) {
@@ -381,7 +388,7 @@ fn observed_of(target: &Target<'_>, all: &mut [f64]) -> Option<Vec<bool>> {
 fn dense(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundArray, DataError> {
     let cells =
         target.cells().filter(|cells| *cells <= isize::MAX as usize / 8).ok_or_else(|| too_large(target))?;
-    let mut all: Vec<f64> = Vec::new();
+    let mut all: Numbers<f64> = Numbers::default();
     let mut filled: Vec<bool> = Vec::new();
     let mut count = 0;
     for piece in own {
@@ -396,11 +403,11 @@ fn dense(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundA
         refuse_outside(target, piece, content, &found, &outside)?;
         match places {
             None if found.len() == cells && own.len() == 1 => {
-                all = found.into_owned();
+                all = found.into_owned().into();
                 count = cells;
             }
             places => {
-                all.resize(cells, 0.0);
+                all.to_mut().resize(cells, 0.0);
                 filled.resize(cells, false);
                 for (entry, value) in found.iter().enumerate() {
                     let place = places.as_ref().map_or(entry, |places| places[entry]);
@@ -411,7 +418,7 @@ fn dense(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundA
             }
         }
     }
-    all.resize(cells, 0.0);
+    all.to_mut().resize(cells, 0.0);
     let mut observed = observed_of(target, &mut all);
     if count < cells {
         filled.resize(cells, false);
@@ -543,7 +550,7 @@ fn lacks(target: &Target<'_>, own: &[&Piece], pieces: &[Piece], coordinates: &[u
 }
 
 /// A dense array as it is, or its listed entries where that saves much memory.
-pub(super) fn compact(target: &Target<'_>, values: Vec<f64>, observed: Option<Vec<bool>>) -> BoundArray {
+pub(super) fn compact(target: &Target<'_>, values: Numbers<f64>, observed: Option<Vec<bool>>) -> BoundArray {
     let large =
         values.len() > SMALL && target.shape.len() > 1 && !matches!(target.array.support, Support::Index(_));
     let is_observed = |cell: usize| observed.as_ref().is_none_or(|observed| observed[cell]);
@@ -576,7 +583,8 @@ pub(super) fn compact(target: &Target<'_>, values: Vec<f64>, observed: Option<Ve
         mask.push(is_observed(cell));
     }
     let observed = mask.contains(&false).then_some(mask);
-    BoundArray::Sparse { indices, values: listed, observed, unlisted_zero: zero }
+    let indices = indices.into_iter().map(Into::into).collect();
+    BoundArray::Sparse { indices, values: listed.into(), observed, unlisted_zero: zero }
 }
 
 /// Whether an entry that no file lists may be left out, in words why not.

@@ -323,6 +323,6 @@ fn densify(target: &Target<'_>, bound: &mut BoundArray) -> Result<(), DataError>
         mask[cell] = observed.as_ref().is_none_or(|observed| observed[entry]);
     }
     let observed = mask.contains(&false).then_some(mask);
-    *bound = BoundArray::Dense { values: all, observed };
+    *bound = BoundArray::Dense { values: all.into(), observed };
     Ok(())
 }

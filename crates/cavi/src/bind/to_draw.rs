@@ -27,7 +27,8 @@ pub(crate) fn bind_to_draw(
     let text = |axis| compute::text_size(symbols, &scalars, axis);
     let axes = axes::resolve(symbols, inputs, &pieces, &text, &mut problems);
     stop(&mut problems)?;
-    let place::Placed { mut arrays, .. } = place::place(symbols, &axes, &mut pieces, &[], &mut problems);
+    let place::Placed { mut arrays, .. } =
+        place::place(symbols, &axes, &mut pieces, &[], None, &mut problems);
     stop(&mut problems)?;
     for id in drawn {
         arrays[id.index()] = Some(no_entry(symbols.array(*id).letters.len()));

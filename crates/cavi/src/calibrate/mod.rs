@@ -371,7 +371,7 @@ fn truth(problem: &Problem, drawn: &Simulated, array: ArrayId) -> Option<Mean> {
         return None;
     }
     let Support::Index(classes) = own.support else {
-        return Some(Mean { axes, shape, values: values.clone() });
+        return Some(Mean { axes, shape, values: values.to_vec() });
     };
     let size = problem.binding.bound.size(classes);
     let one = |class: &f64| (0..size).map(|own| f64::from(own as f64 == *class)).collect::<Vec<f64>>();

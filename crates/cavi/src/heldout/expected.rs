@@ -357,7 +357,7 @@ impl Predictor<'_> {
     /// Values of a variable, with what is observed of it.
     fn observed_values(&self, array: ArrayId, values: Vec<f64>) -> Vec<f64> {
         match self.observed_in(array, values) {
-            BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. } => values,
+            BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. } => values.into_vec(),
         }
     }
 }

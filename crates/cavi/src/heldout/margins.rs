@@ -529,8 +529,8 @@ mod tests {
         let rows = [[4000.0, 6000.0], [8000.0, 2000.0], [1000.0, 9000.0]];
         let dense = BoundArray::full(rows.concat());
         let listed = BoundArray::Sparse {
-            indices: vec![vec![0, 0, 1, 1, 2, 2], vec![0, 1, 0, 1, 0, 1]],
-            values: rows.concat(),
+            indices: vec![vec![0, 0, 1, 1, 2, 2].into(), vec![0, 1, 0, 1, 0, 1].into()],
+            values: rows.concat().into(),
             observed: None,
             unlisted_zero: true,
         };
@@ -553,9 +553,11 @@ mod tests {
         let mut arrays = vec![None; model.symbols.arrays.len()];
         // Rank one, 100 x (1, 2, 3) by (1, 2, 4), with one entry hidden.
         let values = vec![1e5, 2e5, 4e5, 2e5, 4e5, 8e5, 3e5, 6e5, 0.0];
-        let indices = vec![vec![0, 0, 0, 1, 1, 1, 2, 2, 2], vec![0, 1, 2, 0, 1, 2, 0, 1, 2]];
+        let columns = [[0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2, 0, 1, 2, 0, 1, 2]];
+        let indices = columns.iter().map(|column| column.iter().copied().collect()).collect();
         let observed = Some((0..9).map(|entry| entry != 8).collect());
-        arrays[id.index()] = Some(BoundArray::Sparse { indices, values, observed, unlisted_zero: true });
+        arrays[id.index()] =
+            Some(BoundArray::Sparse { indices, values: values.into(), observed, unlisted_zero: true });
         let bound = Bound { axes: vec![BoundAxis::plain(3), BoundAxis::plain(3)], arrays };
         let rates = Rates::of(table(&model.symbols, &bound));
         assert!((rates.at(&[2, 2]) / 1.2e6 - 1.0).abs() < 1e-4, "{}", rates.at(&[2, 2]));

@@ -161,8 +161,11 @@ fn is_symmetric(problem: &Problem, array: ArrayId, axis: AxisId) -> bool {
     let Some(BoundArray::Dense { values, observed: None }) = &bound.arrays[array.index()] else {
         return false;
     };
-    let own =
-        Mean { axes: dimensions(symbols, array), shape: bound.shape(symbols, array), values: values.clone() };
+    let own = Mean {
+        axes: dimensions(symbols, array),
+        shape: bound.shape(symbols, array),
+        values: values.to_vec(),
+    };
     (1..bound.size(axis)).all(|other| {
         let mut order: Vec<(usize, f64)> = (0..bound.size(axis)).map(|place| (place, 1.0)).collect();
         order.swap(0, other);

@@ -281,7 +281,12 @@ fn as_seen(seen: &BoundArray, drawn: &BoundArray, shape: &[usize]) -> BoundArray
                 is_seen.push(seen);
             }
             let observed = observed.as_ref().map(|_| is_seen);
-            BoundArray::Sparse { indices, values, observed, unlisted_zero: true }
+            BoundArray::Sparse {
+                indices: indices.into_iter().map(Into::into).collect(),
+                values: values.into(),
+                observed,
+                unlisted_zero: true,
+            }
         }
     }
 }
@@ -350,7 +355,8 @@ impl Simulated {
                 let drawn = drawing.draw(&mut rng).map_err(|wrong| Error::at(*wrong, source))?;
                 let observed: Vec<bool> = drawn.iter().map(|value| !value.is_nan()).collect();
                 let observed = observed.contains(&false).then_some(observed);
-                self.bound.arrays[target.index()] = Some(BoundArray::Dense { values: drawn, observed });
+                self.bound.arrays[target.index()] =
+                    Some(BoundArray::Dense { values: drawn.into(), observed });
                 if statement.observed { self.data.push(target) } else { self.latents.push(target) }
             }
             if rest.len() == before {

@@ -47,7 +47,7 @@ fn a_lent_array_is_copied_once() {
     let (counted, copied) = (Arc::clone(&copies), values.clone());
     let lent = Lent::new(move || {
         counted.fetch_add(1, Ordering::Relaxed);
-        let values = Values::Numbers(copied.clone());
+        let values = Values::Numbers(copied.clone().into());
         Content::Dense(Dense { shape: vec![3], values, labels: vec![None], rows_are: None, lines: None })
     });
     let source = Source::Lent { name: "x".into(), lent };

@@ -8,6 +8,7 @@ use cavi_algebra::{
     Term,
 };
 use cavi_families::{Extent, posterior};
+use cavi_numerics::Numbers;
 
 use super::program::windows;
 use super::scope::entry_of;
@@ -443,8 +444,8 @@ impl<'a> Lowering<'a, '_> {
 }
 
 /// The place of an entry among sorted coordinates.
-fn find_entry(indices: &[Vec<u32>], wanted: &[u32]) -> Option<usize> {
-    let count = indices.first().map_or(0, Vec::len);
+fn find_entry(indices: &[Numbers<u32>], wanted: &[u32]) -> Option<usize> {
+    let count = indices.first().map_or(0, |column| column.len());
     let compare = |entry: usize| indices.iter().map(|column| column[entry]).cmp(wanted.iter().copied());
     let (mut low, mut high) = (0, count);
     while low < high {
@@ -459,7 +460,7 @@ fn find_entry(indices: &[Vec<u32>], wanted: &[u32]) -> Option<usize> {
 }
 
 /// Listed values at their places among zeros.
-fn fill_out(shape: &[usize], indices: &[Vec<u32>], values: &[f64]) -> Vec<f64> {
+fn fill_out(shape: &[usize], indices: &[Numbers<u32>], values: &[f64]) -> Vec<f64> {
     let mut full = vec![0.0; shape.iter().product()];
     for (entry, value) in values.iter().enumerate() {
         let place =

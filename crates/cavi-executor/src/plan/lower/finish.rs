@@ -201,7 +201,7 @@ impl<'a> Lowering<'a, '_> {
             for (place, value) in indices[0].iter().zip(values) {
                 table[*place as usize] = *value as u32;
             }
-            table
+            table.into()
         })
     }
 

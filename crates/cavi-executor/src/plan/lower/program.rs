@@ -59,6 +59,7 @@ pub fn lower<'a>(
         statics,
         maps,
         streamed,
+        mapped: Vec::new(),
         opened,
         layouts,
         blocks,

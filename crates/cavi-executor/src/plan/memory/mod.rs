@@ -128,8 +128,10 @@ impl<'w> Walk<'w> {
             heap.take(columns * size_of::<f64>());
         }
         let sites = plan.sites.iter();
-        let sites = sites
-            .map(|own| own.as_ref().map_or_else(Passing::default, |own| Passing::new(own, bound, &mut heap)));
+        let sites = sites.map(|own| match own {
+            Some(own) => Passing::new(own, bound, plan.is_mapped(own.weight), &mut heap),
+            None => Passing::default(),
+        });
         let sites: Vec<Passing> = sites.collect();
         let prepared = plan.nodes.iter().map(|node| {
             let Operation::Contractions(parts) = &node.operation else { return Vec::new() };

@@ -45,8 +45,9 @@ pub(super) struct Passing {
 }
 
 impl Passing {
-    /// Before the first pass; what the plan holds was taken.
-    pub fn new(plan: &SitePlan, bound: &Bound, heap: &mut Heap) -> Passing {
+    /// Before the first pass; what the plan holds was taken. Entries that stay where they are, in a mapped file, are not copied in the order of the
+    /// visits.
+    pub fn new(plan: &SitePlan, bound: &Bound, stays: bool, heap: &mut Heap) -> Passing {
         let entries = plan.entries;
         let columns = |addend: usize| -> Vec<&[u32]> {
             plan.addends[addend].modes.iter().map(|mode| mode.row.values(bound)).collect()
@@ -127,7 +128,8 @@ impl Passing {
         };
         let outlines: Vec<Option<Outline>> = (0..plan.addends.len()).map(outline).collect();
         let first = plan.addends.first();
-        let can_move = plan.addends.len() == 1
+        let can_move = !stays
+            && plan.addends.len() == 1
             && first.is_some_and(|own| own.scalars.is_empty() && own.single.is_empty());
         Passing {
             entries,

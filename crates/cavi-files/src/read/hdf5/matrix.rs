@@ -64,8 +64,8 @@ pub(super) fn held(
     Ok(Coordinates {
         shape: vec![rows, columns],
         shape_is_exact: true,
-        indices: if by_rows { vec![along, across] } else { vec![across, along] },
-        values,
+        indices: if by_rows { vec![along.into(), across.into()] } else { vec![across.into(), along.into()] },
+        values: values.into(),
         labels: Vec::new(),
         texts: None,
         lines: None,

@@ -163,7 +163,13 @@ fn sizes(shape: &[usize]) -> String {
 
 fn dense(shape: Vec<usize>, values: Vec<f64>, mut labels: Vec<Option<Vec<String>>>) -> Content {
     labels.resize(shape.len(), None);
-    Content::Dense(Dense { shape, values: Values::Numbers(values), labels, rows_are: None, lines: None })
+    Content::Dense(Dense {
+        shape,
+        values: Values::Numbers(values.into()),
+        labels,
+        rows_are: None,
+        lines: None,
+    })
 }
 
 /// Labels of rows and columns for a matrix of entries at positions.

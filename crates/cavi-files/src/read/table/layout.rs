@@ -345,7 +345,7 @@ fn own_column(
     is_taken: impl Fn(usize) -> bool,
 ) -> Result<Option<usize>, FileError> {
     match (&table.header, options.name) {
-        (Some(_), Some(name)) => Ok(table.find(name)?.filter(|column| !is_taken(*column))),
+        (Some(_), name) if !name.is_empty() => Ok(table.find(name)?.filter(|column| !is_taken(*column))),
         _ => Ok(None),
     }
 }

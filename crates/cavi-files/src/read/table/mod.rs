@@ -298,7 +298,7 @@ fn body(
     }
     let values = match options.wanted {
         Wanted::Text => Values::Text(texts.finish()),
-        Wanted::Numbers | Wanted::Positions | Wanted::Optional => Values::Numbers(numbers.finish()),
+        Wanted::Numbers | Wanted::Positions | Wanted::Optional => Values::Numbers(numbers.finish().into()),
     };
     Ok(Body { labels: label_columns.into_iter().map(Collector::finish).collect(), values, lines, rows })
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
+use cavi_numerics::Numbers;
 use rust_stemmers::Stemmer;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -245,8 +246,8 @@ impl<'a> Counter<'a> {
         Ok(Content::Coordinates(Coordinates {
             shape,
             shape_is_exact: true,
-            indices,
-            values,
+            indices: indices.into_iter().map(Numbers::from).collect(),
+            values: values.into(),
             labels: vec![labels, Some(words)],
             texts: Some(Box::new(report)),
             lines: None,

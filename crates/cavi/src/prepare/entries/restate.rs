@@ -157,7 +157,7 @@ impl Restating {
             })
             .unzip();
         let observed = observed.contains(&false).then_some(observed);
-        BoundArray::Dense { values, observed }
+        BoundArray::Dense { values: values.into(), observed }
     }
 
     fn program(&mut self, component: &Component) {

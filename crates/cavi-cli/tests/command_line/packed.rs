@@ -1,0 +1,159 @@
+//! `cavi pack`, and fits of what it wrote.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::{MODEL, cavi, scratch, text};
+
+/// Counts in an order that is not that of their rows, one of them in two lines.
+fn prepared(name: &str) -> PathBuf {
+    let directory = scratch(name);
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    let mut lines = Vec::new();
+    for j in (0..7).rev() {
+        for i in 0..60 {
+            if (i * 5 + j * 3) % 4 != 0 {
+                lines.push(format!("{} {} {}", i + 1, j + 1, 1 + (i + 2 * j) % 6));
+            }
+        }
+    }
+    lines.push("2 1 4".to_owned());
+    let header = format!("%%MatrixMarket matrix coordinate integer general\n60 7 {}", lines.len());
+    fs::write(directory.join("x.mtx"), format!("{header}\n{}\n", lines.join("\n"))).unwrap();
+    directory
+}
+
+/// The bytes of the posterior, and the trace but for its seconds.
+fn result(directory: &Path, out: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = directory.join(out).join("posterior");
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|own| own.unwrap().path()).collect();
+    files.sort();
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let mut all: Vec<_> = files.iter().map(|own| (name(own), fs::read(own).unwrap())).collect();
+    let trace = fs::read_to_string(directory.join(out).join("trace.csv")).unwrap();
+    let seconds = trace.lines().next().unwrap().split(',').position(|own| own == "seconds").unwrap();
+    let line = |line: &str| -> String {
+        let fields = line.split(',').enumerate().filter(|(place, _)| *place != seconds);
+        fields.map(|(_, field)| field).collect::<Vec<_>>().join(",")
+    };
+    let trace: Vec<String> = trace.lines().map(line).collect();
+    all.push(("trace".to_owned(), trace.join("\n").into_bytes()));
+    all
+}
+
+/// A command that succeeds.
+#[track_caller]
+fn done(directory: &Path, arguments: &[&str]) -> String {
+    let output = cavi(directory, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+#[test]
+fn a_packed_file_gives_the_same_bytes_as_the_file_that_it_was_packed_from() {
+    let directory = prepared("packed-same");
+    let said = done(&directory, &["pack", "m.cavi", "--data", "x=x.mtx", "--out", "packed/x.cavi-data"]);
+    assert!(said.contains("cavi fit m.cavi --data x=packed/x.cavi-data --out DIR"), "{said}");
+    assert!(said.contains("1 line stands a second time"), "{said}");
+    let left: Vec<_> =
+        fs::read_dir(directory.join("packed")).unwrap().map(|own| own.unwrap().path()).collect();
+    assert_eq!(left, [directory.join("packed/x.cavi-data")]);
+    for more in [
+        &[][..],
+        &["--shards", "row=3"],
+        &["--batch", "row=4"],
+        &["--precision", "f32"],
+        &["--heldout", "x=0.2"],
+    ] {
+        for (data, out) in [("x=x.mtx", "own"), ("x=packed/x.cavi-data", "packed-fit")] {
+            let fixed =
+                ["fit", "m.cavi", "--data", data, "--sweeps", "8", "--out", out, "--force", "--quiet"];
+            done(&directory, &[&fixed[..], more].concat());
+        }
+        assert_eq!(result(&directory, "own"), result(&directory, "packed-fit"), "{more:?}");
+    }
+    let said = done(&directory, &["plan", "m.cavi", "--data", "x=packed/x.cavi-data"]);
+    assert!(said.contains("`x` stays in its file"), "{said}");
+    let said = done(&directory, &["data", "packed/x.cavi-data"]);
+    assert!(said.contains("packed data of 1 array") && said.contains("data x[r, c] : count"), "{said}");
+    for (data, file) in [("x=x.mtx", "one.txt"), ("x=packed/x.cavi-data", "two.txt")] {
+        let said = done(&directory, &["score", "own", "--data", data, "--json"]);
+        fs::write(
+            directory.join(file),
+            said.lines().filter(|own| own.contains("per_entry") || own.contains("log_")).collect::<String>(),
+        )
+        .unwrap();
+    }
+    assert_eq!(fs::read(directory.join("one.txt")).unwrap(), fs::read(directory.join("two.txt")).unwrap());
+}
+
+#[test]
+fn what_cannot_be_packed_or_mapped_is_said_once_with_status_1() {
+    let directory = prepared("packed-wrong");
+    let refused = |arguments: &[&str], status: i32, parts: &[&str]| {
+        let output = cavi(&directory, arguments);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {message}");
+        parts.iter().for_each(|part| assert!(message.contains(part), "{part}: {message}"));
+        assert_eq!(message.matches("error").count(), 1, "{message}");
+    };
+    refused(
+        &["pack", "m.cavi", "--data", "x=x.mtx", "--out", "x.packed"],
+        2,
+        &["a name that ends in .cavi-data"],
+    );
+    refused(&["pack", "m.cavi", "--out", "x.cavi-data"], 2, &["--data x=FILE"]);
+    refused(&["pack", "m.cavi", "--data", "y=x.mtx", "--out", "x.cavi-data"], 1, &["`--data y`"]);
+    refused(&["pack", "m.cavi", "--data", "x=none.mtx", "--out", "x.cavi-data"], 1, &["no such file"]);
+    fs::write(
+        directory.join("wrong.mtx"),
+        "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 -3\n",
+    )
+    .unwrap();
+    refused(
+        &["pack", "m.cavi", "--data", "x=wrong.mtx", "--out", "x.cavi-data"],
+        1,
+        &["wrong.mtx, line 3: found -3", "a count"],
+    );
+    assert!(!directory.join("x.cavi-data").exists());
+    let ragged = "axis view[m]\naxis row[i]\naxis feature[j] in view\ndata y[i, j] : real\n\
+                  a[i] ~ Normal(0, sd = 1)\ny[i, j] ~ Normal(a[i], sd = 1)\n";
+    fs::write(directory.join("ragged.cavi"), ragged).unwrap();
+    refused(
+        &["pack", "ragged.cavi", "--data", "y[a]=x.mtx", "--out", "y.cavi-data"],
+        1,
+        &["`y` cannot be packed: its axis `feature` is ragged"],
+    );
+
+    done(&directory, &["pack", "m.cavi", "--data", "x=x.mtx", "--out", "x.cavi-data", "--quiet"]);
+    let whole = fs::read(directory.join("x.cavi-data")).unwrap();
+    let fit = ["fit", "m.cavi", "--data", "x=x.cavi-data", "--out", "o"];
+    fs::write(directory.join("x.cavi-data"), &whole[..whole.len() / 2]).unwrap();
+    refused(&fit, 1, &["when they were written", "copy the file again"]);
+    let mut damaged = whole.clone();
+    damaged[200] ^= 1;
+    fs::write(directory.join("x.cavi-data"), &damaged).unwrap();
+    refused(&fit, 1, &["are damaged", "`x`"]);
+    let mut later = whole.clone();
+    later[8] = 9;
+    fs::write(directory.join("x.cavi-data"), &later).unwrap();
+    refused(&fit, 1, &["packed data of version 9", "cavi pack"]);
+    fs::write(directory.join("x.cavi-data"), &whole).unwrap();
+    let renamed = MODEL.replace("x[", "y[");
+    fs::write(directory.join("y.cavi"), renamed).unwrap();
+    refused(
+        &["fit", "y.cavi", "--data", "y=x.cavi-data", "--out", "o"],
+        1,
+        &["expected an array `y`", "`--data y=x.cavi-data:x`"],
+    );
+    done(
+        &directory,
+        &["fit", "y.cavi", "--data", "y=x.cavi-data:x", "--sweeps", "2", "--out", "o", "--quiet"],
+    );
+    fs::write(directory.join("z.cavi"), MODEL.replace("column", "item")).unwrap();
+    refused(
+        &["fit", "z.cavi", "--data", "x=x.cavi-data", "--out", "p"],
+        1,
+        &["packed over", "`row` by `item`"],
+    );
+}

@@ -1,0 +1,357 @@
+//! A packed file to what it holds: it is mapped, looked through once, and its numbers stay where they are.
+
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use cavi_numerics::{MappedFile, Numbers};
+use serde_json::Value;
+
+use super::{ALIGNMENT, MAGIC, VERSION, checksum};
+use crate::content::{Categories, Content, Coordinates, Dense, MISSING, Values};
+use crate::error::{FileError, count, list, quote};
+use crate::memory;
+use crate::read::bytes::{open_to_map, refused};
+use crate::read::{Dimension, ReadOptions};
+
+/// What a packed file says of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackedSummary {
+    /// Its name.
+    pub name: String,
+    /// The names and sizes of the axes that it runs along.
+    pub axes: Vec<(String, usize)>,
+    /// Whether its entries are listed.
+    pub is_sparse: bool,
+    /// How many values it has.
+    pub values: usize,
+    /// Of index data the axis that they point into.
+    pub points_into: Option<String>,
+}
+
+/// Reads the array of a packed file that is named, else the one of the name that it is read for, else the only one.
+///
+/// # Errors
+/// What is no packed file, or one of another version; one that was cut or damaged; an array that it does not have, or has over
+/// other axes. Besides those of the system.
+pub(crate) fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    let pack = Pack::open(path)?;
+    let array = pack.find(options.column, options.name)?;
+    pack.check_axes(array, options.dimensions)?;
+    pack.content(array)
+}
+
+/// What a packed file holds, by its header: each of its arrays, in order.
+///
+/// # Errors
+/// As of a file that is read, but for damage in the arrays themselves.
+pub fn summary(path: &Path) -> Result<Vec<PackedSummary>, FileError> {
+    let pack = Pack::open(path)?;
+    let size = |axis: &String| (axis.clone(), pack.axis(axis).map_or(0, |own| own.size));
+    let of = |array: &Array| PackedSummary {
+        name: array.name.clone(),
+        axes: array.axes.iter().map(size).collect(),
+        is_sparse: array.is_sparse,
+        values: array.values.bytes.len() / size_of::<f64>(),
+        points_into: array.points_into.clone(),
+    };
+    Ok(pack.arrays.iter().map(of).collect())
+}
+
+/// What a packed file begins and ends with: its header has a checksum of every section, so that these bytes tell two files apart without
+/// their numbers. `None` of what cannot be read, or is no packed file.
+pub fn identity(path: &Path) -> Option<Vec<u8>> {
+    let mut file = open_to_map(path).ok()?;
+    let mut own = vec![0; ALIGNMENT as usize];
+    file.read_exact(&mut own).ok()?;
+    let long = |at: usize| own[at..].first_chunk().map(|own| u64::from_le_bytes(*own));
+    let (at, bytes, length) = (long(16)?, long(24)?, file.metadata().ok()?.len());
+    if own[..8] != MAGIC || at.checked_add(bytes).is_none_or(|end| end > length) {
+        return None;
+    }
+    file.seek(SeekFrom::Start(at)).ok()?;
+    file.take(bytes).read_to_end(&mut own).ok()?;
+    Some(own)
+}
+
+/// A packed file whose header was read.
+struct Pack {
+    file: Arc<MappedFile>,
+    axes: Vec<Axis>,
+    arrays: Vec<Array>,
+}
+
+struct Axis {
+    name: String,
+    size: usize,
+    labels: Option<Section>,
+}
+
+struct Array {
+    name: String,
+    axes: Vec<String>,
+    is_sparse: bool,
+    points_into: Option<String>,
+    indices: Vec<Section>,
+    values: Section,
+}
+
+/// Some bytes of the file, all of which are there.
+struct Section {
+    bytes: Range<usize>,
+    sum: u32,
+}
+
+impl Pack {
+    fn open(path: &Path) -> Result<Pack, FileError> {
+        let file = open_to_map(path)?;
+        let length = file.metadata().map_err(|error| refused(&error))?.len();
+        if length < ALIGNMENT {
+            return Err(no_pack());
+        }
+        let file = MappedFile::new(&file).map_err(|error| {
+            let found =
+                format!("a file of {} that cannot be mapped, \"{error}\"", memory::text(length as usize));
+            FileError::new(found, "room for it in the address space of the process").with_help(
+                "`ulimit -v unlimited` lifts a limit on it; `--memory-limit` does not count mapped data",
+            )
+        })?;
+        let bytes = file.bytes();
+        let word = |at: usize| bytes[at..].first_chunk().map_or(0, |own| u32::from_le_bytes(*own));
+        let long = |at: usize| bytes[at..].first_chunk().map_or(0, |own| u64::from_le_bytes(*own));
+        if bytes[..8] != MAGIC {
+            return Err(no_pack());
+        }
+        if word(8) != VERSION {
+            return Err(FileError::new(
+                format!("packed data of version {}", word(8)),
+                format!("packed data of version {VERSION}, which this program reads"),
+            )
+            .with_help("pack the data anew: `cavi pack MODEL --data ... --out FILE`"));
+        }
+        if word(40) != checksum(&bytes[..40]) {
+            return Err(damaged("its first bytes"));
+        }
+        if long(32) != length {
+            return Err(FileError::new(
+                format!("packed data of {length} bytes that had {} when they were written", long(32)),
+                "the whole file",
+            )
+            .with_help("a copy may have broken off; copy the file again, or pack the data anew"));
+        }
+        let header = section_of(long(16), long(24), bytes.len()).map(|range| &bytes[range]);
+        let header =
+            header.filter(|header| checksum(header) == word(12)).ok_or_else(|| damaged("its header"))?;
+        let header: Value = serde_json::from_slice(header).map_err(|_| damaged("its header"))?;
+        let (axes, arrays) = tables(&header, bytes.len()).ok_or_else(|| damaged("its header"))?;
+        Ok(Pack { file: Arc::new(file), axes, arrays })
+    }
+
+    fn axis(&self, name: &str) -> Option<&Axis> {
+        self.axes.iter().find(|own| own.name == name)
+    }
+
+    fn find(&self, named: Option<&str>, name: &str) -> Result<&Array, FileError> {
+        let wanted = named.unwrap_or(name);
+        let found = self.arrays.iter().find(|own| own.name == wanted);
+        let only = match self.arrays.as_slice() {
+            [only] if wanted.is_empty() => Some(only),
+            _ => None,
+        };
+        found.or(only).ok_or_else(|| {
+            let names: Vec<&str> = self.arrays.iter().map(|own| own.name.as_str()).collect();
+            let error = FileError::new(
+                format!("packed data of {}", list(&names)),
+                match wanted {
+                    "" => "the name of one of them".to_owned(),
+                    wanted => format!("an array {}", quote(wanted.as_bytes())),
+                },
+            );
+            match names.first() {
+                Some(first) => {
+                    error.with_help(format!("`--data NAME=FILE:{first}` reads {}", quote(first.as_bytes())))
+                }
+                None => error,
+            }
+        })
+    }
+
+    /// Refuses an array that runs along other axes.
+    fn check_axes(&self, array: &Array, dimensions: &[Dimension<'_>]) -> Result<(), FileError> {
+        let expected: Vec<&str> = dimensions.iter().map(|own| own.axis).collect();
+        if array.axes == expected {
+            return Ok(());
+        }
+        let name = quote(array.name.as_bytes());
+        let error = FileError::new(format!("{name} packed over {}", by(&array.axes)), by(&expected));
+        let turned = array.axes.iter().rev().eq(&expected);
+        Err(error.with_help(match turned && expected.len() > 1 {
+            true => "`--transpose NAME` reads it the other way round",
+            false => "packed data keep the names of the axes of the program that they were packed for; pack them anew for this one",
+        }))
+    }
+
+    fn content(&self, array: &Array) -> Result<Content, FileError> {
+        let damaged_here = || damaged(&format!("the header of {}", quote(array.name.as_bytes())));
+        let axes: Option<Vec<&Axis>> = array.axes.iter().map(|own| self.axis(own)).collect();
+        let axes = axes.ok_or_else(damaged_here)?;
+        let values: Numbers<f64> = self.numbers(array, "values", &array.values)?;
+        let shape: Vec<usize> = axes.iter().map(|axis| axis.size).collect();
+        let labels: Vec<Option<Vec<String>>> =
+            axes.iter().map(|axis| self.labels(axis)).collect::<Result<_, _>>()?;
+        if !array.is_sparse {
+            let cells = shape.iter().try_fold(1_usize, |cells, size| cells.checked_mul(*size));
+            if cells != Some(values.len()) {
+                return Err(damaged_here());
+            }
+            let values = self.cells(array, values)?;
+            return Ok(Content::Dense(Dense { shape, values, labels, rows_are: None, lines: None }));
+        }
+        if array.indices.len() != axes.len() {
+            return Err(damaged_here());
+        }
+        let mut indices = Vec::with_capacity(axes.len());
+        for (section, axis) in array.indices.iter().zip(&axes) {
+            let column: Numbers<u32> =
+                self.numbers(array, &format!("positions along {}", quote(axis.name.as_bytes())), section)?;
+            let is_within = column.iter().all(|place| (*place as usize) < axis.size);
+            if column.len() != values.len() || !is_within {
+                return Err(damaged_here());
+            }
+            indices.push(column);
+        }
+        let labels = if labels.iter().any(Option::is_some) { labels } else { Vec::new() };
+        let (texts, lines) = (None, None);
+        Ok(Content::Coordinates(Coordinates {
+            shape,
+            shape_is_exact: true,
+            indices,
+            values,
+            labels,
+            texts,
+            lines,
+        }))
+    }
+
+    /// The values of a dense array: those of index data as the labels that they are the positions of, if there are labels.
+    fn cells(&self, array: &Array, values: Numbers<f64>) -> Result<Values, FileError> {
+        let target = array.points_into.as_deref().and_then(|own| self.axis(own));
+        let Some(names) = target.map(|own| self.labels(own)).transpose()?.flatten() else {
+            return Ok(Values::Numbers(values));
+        };
+        let code = |value: &f64| match *value {
+            own if own.is_nan() => Some(MISSING),
+            own if own >= 0.0 && own.fract() == 0.0 && own < names.len() as f64 => Some(own as u32),
+            _ => None,
+        };
+        let codes: Option<Vec<u32>> = values.iter().map(code).collect();
+        let codes =
+            codes.ok_or_else(|| damaged(&format!("the values of {}", quote(array.name.as_bytes()))))?;
+        Ok(Values::Text(Categories { names, codes }))
+    }
+
+    /// The numbers of a section, which stay in the mapped file.
+    fn numbers<T: cavi_numerics::Number>(
+        &self,
+        array: &Array,
+        what: &str,
+        section: &Section,
+    ) -> Result<Numbers<T>, FileError> {
+        let what = || format!("the {what} of {}", quote(array.name.as_bytes()));
+        self.checked(section, &what)?;
+        if cfg!(target_endian = "big") {
+            return Err(FileError::new(
+                "packed data on a machine whose numbers begin with their highest byte",
+                "data in another format",
+            ));
+        }
+        Numbers::mapped(&self.file, section.bytes.clone()).ok_or_else(|| damaged(&what()))
+    }
+
+    /// The bytes of a section, which are those that were written.
+    fn checked(&self, section: &Section, what: &dyn Fn() -> String) -> Result<&[u8], FileError> {
+        let bytes = &self.file.bytes()[section.bytes.clone()];
+        if checksum(bytes) == section.sum { Ok(bytes) } else { Err(damaged(&what())) }
+    }
+
+    fn labels(&self, axis: &Axis) -> Result<Option<Vec<String>>, FileError> {
+        let Some(section) = &axis.labels else { return Ok(None) };
+        let what = || format!("the labels of {}", quote(axis.name.as_bytes()));
+        let mut rest = self.checked(section, &what)?;
+        let mut labels = Vec::with_capacity(axis.size.min(rest.len() / 4));
+        while let Some((length, after)) = rest.split_first_chunk() {
+            let (label, after) = after
+                .split_at_checked(u32::from_le_bytes(*length) as usize)
+                .ok_or_else(|| damaged(&what()))?;
+            labels.push(std::str::from_utf8(label).map_err(|_| damaged(&what()))?.to_owned());
+            rest = after;
+        }
+        if labels.len() == axis.size && rest.is_empty() { Ok(Some(labels)) } else { Err(damaged(&what())) }
+    }
+}
+
+/// The axes and arrays of a header; `None` where it is no such header.
+fn tables(header: &Value, length: usize) -> Option<(Vec<Axis>, Vec<Array>)> {
+    let section = |own: &Value| {
+        let number = |name: &str| own.get(name)?.as_u64();
+        let bytes = section_of(number("at")?, number("bytes")?, length)?;
+        Some(Section { bytes, sum: u32::try_from(number("crc32")?).ok()? })
+    };
+    let text = |own: &Value, name: &str| Some(own.get(name)?.as_str()?.to_owned());
+    let optional = |own: &Value| match own {
+        Value::Null => Some(None),
+        own => section(own).map(Some),
+    };
+    let axis = |own: &Value| {
+        let size = usize::try_from(own.get("size")?.as_u64()?).ok()?;
+        Some(Axis { name: text(own, "name")?, size, labels: optional(own.get("labels")?)? })
+    };
+    let array = |own: &Value| {
+        let axes: Option<Vec<String>> =
+            own.get("axes")?.as_array()?.iter().map(|axis| axis.as_str().map(str::to_owned)).collect();
+        let is_sparse = match own.get("form")?.as_str()? {
+            "sparse" => true,
+            "dense" => false,
+            _ => return None,
+        };
+        Some(Array {
+            name: text(own, "name")?,
+            axes: axes?,
+            is_sparse,
+            points_into: text(own, "points_into"),
+            indices: own.get("indices")?.as_array()?.iter().map(section).collect::<Option<_>>()?,
+            values: section(own.get("values")?)?,
+        })
+    };
+    let axes = header.get("axes")?.as_array()?.iter().map(axis).collect::<Option<_>>()?;
+    let arrays = header.get("arrays")?.as_array()?.iter().map(array).collect::<Option<_>>()?;
+    Some((axes, arrays))
+}
+
+/// So many bytes from one on, if a file of this length has them.
+fn section_of(at: u64, bytes: u64, length: usize) -> Option<Range<usize>> {
+    let at = usize::try_from(at).ok()?;
+    let end = at.checked_add(usize::try_from(bytes).ok()?)?;
+    (end <= length).then_some(at..end)
+}
+
+fn no_pack() -> FileError {
+    FileError::new("a file that is no packed data", "packed data, as `cavi pack` writes them")
+}
+
+fn damaged(what: &str) -> FileError {
+    FileError::new(format!("packed data that are damaged ({what})"), "the bytes that `cavi pack` wrote")
+        .with_help("copy the file again, or pack the data anew")
+}
+
+/// `doc` by `word`, in words.
+fn by<T: AsRef<str>>(axes: &[T]) -> String {
+    match axes {
+        [] => "no axis".to_owned(),
+        axes => {
+            let names: Vec<String> = axes.iter().map(|own| quote(own.as_ref().as_bytes())).collect();
+            format!("{}, {}", count(axes.len(), "dimension"), names.join(" by "))
+        }
+    }
+}

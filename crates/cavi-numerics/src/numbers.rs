@@ -1,0 +1,286 @@
+//! A list of numbers that lies in the heap of the process, or in a file that is mapped into its memory.
+//!
+//! Data that are only read need not be copied: the pages of a mapped file are those of the operating system, which brings
+//! them in when they are read, and takes them back when memory is short. So data may be larger than memory, while everything
+//! that reads a slice reads them as it reads any other. Whoever changes such a list has a copy of its own in the heap from
+//! then on.
+//!
+//! **What is trusted.** A [`MappedFile`] is a private map that is never written through. The language asks more: nobody may
+//! change or cut the file while it is mapped, which no program can see to. Numbers of these types have no bits that are no
+//! value, and lie within the file as long as it was when it was mapped, so that a file that is left alone is read as it is.
+//! Who opens one checks it first (`cavi-files` compares its length and its checksums), and files that are mapped are
+//! written beside their name and renamed, never changed in place: a map keeps the file that it began with.
+
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::ops::{Deref, DerefMut, Range};
+use std::sync::Arc;
+
+use memmap2::{Advice, Mmap};
+
+/// A file that is mapped into memory, read-only.
+#[derive(Debug)]
+pub struct MappedFile(Mmap);
+
+impl MappedFile {
+    /// Maps a file that is open for reading, from its beginning to its end.
+    ///
+    /// # Errors
+    /// As the system says: for what is no file, or where the process has no room in its address space.
+    pub fn new(file: &File) -> io::Result<MappedFile> {
+        // SAFETY: the map is private and read-only; that the file stays as it is while it is mapped is what is trusted, see the module.
+        let map = unsafe { Mmap::map(file) }?;
+        // Passes go from the beginning to the end. A system that has no such advice reads the file all the same.
+        let _ = map.advise(Advice::Sequential);
+        Ok(MappedFile(map))
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// A number that a file may hold as it lies in memory: any bits of its size are one.
+pub trait Number: Copy + PartialEq + fmt::Debug + Send + Sync + 'static + sealed::Plain {
+    /// Adds its bytes, the lowest first.
+    fn put(self, bytes: &mut Vec<u8>);
+}
+
+impl Number for f64 {
+    fn put(self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_le_bytes());
+    }
+}
+
+impl Number for u32 {
+    fn put(self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_le_bytes());
+    }
+}
+
+mod sealed {
+    /// Types without padding and without invalid bits.
+    pub trait Plain {}
+    impl Plain for f64 {}
+    impl Plain for u32 {}
+}
+
+/// A list of numbers, in the heap or in a mapped file. It reads as a slice.
+#[derive(Clone)]
+pub struct Numbers<T: Number>(Held<T>);
+
+#[derive(Clone)]
+enum Held<T> {
+    Own(Vec<T>),
+    /// So many numbers of a file from a byte on, at which they are aligned.
+    Mapped {
+        file: Arc<MappedFile>,
+        start: usize,
+        length: usize,
+    },
+}
+
+impl<T: Number> Numbers<T> {
+    /// The numbers in some bytes of a mapped file, in little-endian order. `None` where these are not all in the file, do not begin at a
+    /// multiple of the size of a number, are no whole number of them, or where the machine has another order of bytes.
+    pub fn mapped(file: &Arc<MappedFile>, bytes: Range<usize>) -> Option<Numbers<T>> {
+        let own = file.bytes().get(bytes.clone())?;
+        let is_aligned = own.as_ptr().addr().is_multiple_of(align_of::<T>());
+        if !is_aligned || !own.len().is_multiple_of(size_of::<T>()) || cfg!(target_endian = "big") {
+            return None;
+        }
+        let length = own.len() / size_of::<T>();
+        Some(Numbers(Held::Mapped { file: Arc::clone(file), start: bytes.start, length }))
+    }
+
+    /// Whether they lie in a mapped file.
+    pub fn is_mapped(&self) -> bool {
+        matches!(self.0, Held::Mapped { .. })
+    }
+
+    /// They as a slice.
+    pub fn as_slice(&self) -> &[T] {
+        match &self.0 {
+            Held::Own(own) => own,
+            Held::Mapped { file, start, length } => {
+                let own = &file.bytes()[*start..*start + *length * size_of::<T>()];
+                // SAFETY: `mapped` has seen that the bytes are aligned for `T` and as many as so many numbers have; any bits are a `T`
+                // (`Plain`), and the map lives as long as the file that is held here.
+                unsafe { std::slice::from_raw_parts(own.as_ptr().cast::<T>(), *length) }
+            }
+        }
+    }
+
+    /// Some of them, one after another: of a mapped file without a copy.
+    ///
+    /// # Panics
+    /// If the range is not within them.
+    pub fn part(&self, range: Range<usize>) -> Numbers<T> {
+        match &self.0 {
+            Held::Own(own) => Numbers(Held::Own(own[range].to_vec())),
+            Held::Mapped { file, start, length } => {
+                assert!(range.start <= range.end && range.end <= *length, "a part lies within the whole");
+                let (start, length) = (start + range.start * size_of::<T>(), range.len());
+                Numbers(Held::Mapped { file: Arc::clone(file), start, length })
+            }
+        }
+    }
+
+    /// They in the heap, to be changed: a copy of those of a mapped file.
+    pub fn to_mut(&mut self) -> &mut Vec<T> {
+        if self.is_mapped() {
+            self.0 = Held::Own(self.as_slice().to_vec());
+        }
+        match &mut self.0 {
+            Held::Own(own) => own,
+            Held::Mapped { .. } => unreachable!("they were copied"),
+        }
+    }
+
+    /// They in the heap.
+    pub fn into_vec(self) -> Vec<T> {
+        match self.0 {
+            Held::Own(own) => own,
+            Held::Mapped { .. } => self.as_slice().to_vec(),
+        }
+    }
+
+    /// The bytes that they take of the heap.
+    pub fn heap_bytes(&self) -> usize {
+        if self.is_mapped() { 0 } else { size_of_val(self.as_slice()) }
+    }
+}
+
+impl<T: Number> Deref for Numbers<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        self.as_slice()
+    }
+}
+
+impl<T: Number> DerefMut for Numbers<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.to_mut()
+    }
+}
+
+impl<T: Number> Default for Numbers<T> {
+    fn default() -> Self {
+        Numbers(Held::Own(Vec::new()))
+    }
+}
+
+impl<T: Number> From<Vec<T>> for Numbers<T> {
+    fn from(own: Vec<T>) -> Self {
+        Numbers(Held::Own(own))
+    }
+}
+
+impl<T: Number> FromIterator<T> for Numbers<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(numbers: I) -> Self {
+        Numbers(Held::Own(numbers.into_iter().collect()))
+    }
+}
+
+impl<T: Number> IntoIterator for Numbers<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.into_vec().into_iter()
+    }
+}
+
+impl<'a, T: Number> IntoIterator for &'a Numbers<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.as_slice().iter()
+    }
+}
+
+impl<'a, T: Number> IntoIterator for &'a mut Numbers<T> {
+    type Item = &'a mut T;
+    type IntoIter = std::slice::IterMut<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.to_mut().iter_mut()
+    }
+}
+
+impl<T: Number> fmt::Debug for Numbers<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_slice().fmt(f)
+    }
+}
+
+impl<T: Number, S: AsRef<[T]> + ?Sized> PartialEq<S> for Numbers<T> {
+    fn eq(&self, other: &S) -> bool {
+        self.as_slice() == other.as_ref()
+    }
+}
+
+impl<T: Number> AsRef<[T]> for Numbers<T> {
+    fn as_ref(&self) -> &[T] {
+        self.as_slice()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// A file of these bytes that is mapped.
+    fn map(bytes: &[u8]) -> Arc<MappedFile> {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("cavi-numbers-{}-{number}", std::process::id()));
+        File::create(&path).unwrap().write_all(bytes).unwrap();
+        let mapped = MappedFile::new(&File::open(&path).unwrap()).unwrap();
+        std::fs::remove_file(path).unwrap();
+        Arc::new(mapped)
+    }
+
+    #[test]
+    fn numbers_of_a_file_read_as_those_in_memory() {
+        let values = [1.5, -0.0, f64::NAN, 1e300];
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let mapped = Numbers::<f64>::mapped(&map(&bytes), 0..32).unwrap();
+        assert!(mapped.is_mapped() && mapped.heap_bytes() == 0);
+        let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&mapped), bits(&values));
+        assert_eq!(mapped.part(1..2), [-0.0]);
+        assert!(mapped.part(4..4).is_empty());
+        assert!(mapped.clone().into_vec().len() == 4 && mapped.part(1..3).is_mapped());
+    }
+
+    #[test]
+    fn a_change_is_of_a_copy() {
+        let bytes: Vec<u8> = [7_u32, 8, 9].iter().flat_map(|value| value.to_le_bytes()).collect();
+        let first = Numbers::<u32>::mapped(&map(&bytes), 4..12).unwrap();
+        let mut second = first.clone();
+        second[0] = 1;
+        assert_eq!((first.as_slice(), second.as_slice()), (&[8, 9][..], &[1, 9][..]));
+        assert!(first.is_mapped() && !second.is_mapped());
+    }
+
+    #[test]
+    fn bytes_that_are_no_numbers_are_none() {
+        let file = map(&[0; 24]);
+        for bytes in [0..7, 4..12, 8..32, 24..32] {
+            assert!(Numbers::<f64>::mapped(&file, bytes.clone()).is_none(), "{bytes:?}");
+        }
+        assert!(Numbers::<f64>::mapped(&file, 8..24).is_some_and(|own| own.len() == 2));
+        assert!(Numbers::<u32>::mapped(&file, 4..12).is_some_and(|own| own.len() == 2));
+    }
+}

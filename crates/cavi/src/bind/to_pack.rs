@@ -1,0 +1,109 @@
+//! The data of a program at their positions, as files give them: what is packed, before anything is hidden, standardised or checked
+//! against its statements.
+
+use cavi_algebra::{ArrayId, ArrayKind, Support, Symbols};
+use cavi_executor::{BoundArray, BoundAxis};
+use cavi_model::Model;
+use cavi_numerics::Numbers;
+
+use super::data_error::DataError;
+use super::inputs::Inputs;
+use super::place::{Coordinates, Target};
+use super::{axes, components, compute, pieces, place, read_back, stop, suspicions, texts};
+
+/// Data at the positions of their axes.
+pub(crate) struct ToPack {
+    /// The axes, with their labels.
+    pub axes: Vec<(BoundAxis, Option<Vec<String>>)>,
+    /// The arrays that are given.
+    pub arrays: Vec<(ArrayId, BoundArray)>,
+    /// What was understood of each, a line each.
+    pub read: Vec<String>,
+    /// What is most likely a mistake.
+    pub warnings: Vec<String>,
+}
+
+/// Reads the data that are given for a program.
+///
+/// # Errors
+/// Everything that is wrong with files, labels and sizes; data along ragged axes.
+pub(crate) fn to_pack(model: &Model, inputs: &Inputs) -> Result<ToPack, Vec<DataError>> {
+    let symbols = &model.symbols;
+    let mut problems: Vec<DataError> =
+        inputs.data.iter().filter_map(|own| ragged(symbols, symbols.find(&own.name)?)).collect();
+    problems.dedup_by_key(|own| own.to_string());
+    stop(&mut problems)?;
+    let mut pieces = pieces::read(symbols, inputs, &mut problems);
+    problems.extend(texts::refuse_without_texts(inputs, &pieces));
+    stop(&mut problems)?;
+    let scalars = compute::scalars(symbols, inputs, &[]);
+    let text = |axis| compute::text_size(symbols, &scalars, axis);
+    let axes = axes::resolve(symbols, inputs, &pieces, &text, &mut problems);
+    stop(&mut problems)?;
+    let mut warnings = suspicions::warnings(symbols, inputs, &pieces, &axes);
+    let with_latents: Vec<ArrayId> =
+        components(model).iter().flat_map(|own| own.data.iter().map(|member| member.array)).collect();
+    let place::Placed { arrays, listed, added } =
+        place::place(symbols, &axes, &mut pieces, &with_latents, inputs.spill.as_deref(), &mut problems);
+    stop(&mut problems)?;
+    drop(pieces);
+    let mut placed = Vec::new();
+    let mut read = Vec::new();
+    for (index, (array, listed)) in arrays.into_iter().zip(listed).enumerate() {
+        let id = ArrayId::from(index);
+        let Some(array) = array.filter(|_| symbols.array(id).kind == ArrayKind::Data) else { continue };
+        let target = Target::new(symbols, &axes, id);
+        read.push(read_back::line(&target, &array, added[index]));
+        warnings.extend(read_back::poor_positions(&target, &axes, &array));
+        placed.push((
+            id,
+            match listed {
+                Some(listed) => in_file_order(&array, listed, symbols.array(id).absent.zero),
+                None => array,
+            },
+        ));
+    }
+    let axes = axes.bound.into_iter().zip(axes.labels).collect();
+    Ok(ToPack { axes, arrays: placed, read, warnings })
+}
+
+/// Listed entries in the order of the file, which says in what order latents live at them. One that is not kept is listed as what an
+/// unlisted one is.
+fn in_file_order(array: &BoundArray, columns: Coordinates, zero: bool) -> BoundArray {
+    let entries = columns.first().map_or(0, Vec::len);
+    let unlisted = if zero { 0.0 } else { f64::NAN };
+    let value = |entry: usize| {
+        let place: Vec<usize> = columns.iter().map(|column| column[entry] as usize).collect();
+        let BoundArray::Sparse { values, observed, .. } = array else { return unlisted };
+        match array.listed(&place) {
+            Some(own) if observed.as_ref().is_none_or(|observed| observed[own]) => values[own],
+            Some(_) => f64::NAN,
+            None => unlisted,
+        }
+    };
+    // What is filled out has no order of its own.
+    if matches!(array, BoundArray::Dense { .. }) {
+        return array.clone();
+    }
+    let values = (0..entries).map(value).collect();
+    let indices = columns.into_iter().map(Numbers::from).collect();
+    BoundArray::Sparse { indices, values, observed: None, unlisted_zero: zero }
+}
+
+/// Data along a ragged axis, or that point into one, are not packed.
+fn ragged(symbols: &Symbols, id: ArrayId) -> Option<DataError> {
+    let array = symbols.array(id);
+    let along = array.letters.iter().map(|letter| symbols.letter(*letter).axis);
+    let into = match array.support {
+        Support::Index(axis) => Some(axis),
+        _ => None,
+    };
+    let ragged = along.chain(into).find(|axis| symbols.axis(*axis).parent.is_some())?;
+    let (name, axis) = (&array.name, &symbols.axis(ragged).name);
+    let problem = DataError::new(format!("`{name}` cannot be packed: its axis `{axis}` is ragged"));
+    Some(
+        problem
+            .possible("data whose axes have one size each")
+            .help(format!("leave `{name}` out, and bind it to its own files when the rest is fitted")),
+    )
+}
