@@ -153,6 +153,11 @@ impl<'a> Executor<'a> {
         &self.state.parameters
     }
 
+    /// The parameters of q, after the run.
+    pub fn into_parameters(self) -> Parameters {
+        self.state.parameters
+    }
+
     /// The sum of the absolute values of the terms of the bound when it was last taken.
     pub fn elbo_scale(&self) -> f64 {
         self.total.scale

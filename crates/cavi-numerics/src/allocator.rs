@@ -24,6 +24,11 @@ pub fn heap_peak() -> Option<usize> {
     Some(PEAK.load(Ordering::Relaxed)).filter(|peak| *peak > 0)
 }
 
+/// The bytes that the heap of this process holds now, counted as for [`heap_peak`], and `None` where that is.
+pub fn heap_held() -> Option<usize> {
+    heap_peak().map(|_| HELD.load(Ordering::Relaxed))
+}
+
 /// Counts a block that was made, if there is one.
 fn count(block: *mut u8, bytes: usize) -> *mut u8 {
     if !block.is_null() {

@@ -30,7 +30,7 @@ mod instruction_set;
 mod scratch;
 mod threads;
 
-pub use allocator::{CacheAligned, heap_peak};
+pub use allocator::{CacheAligned, heap_held, heap_peak};
 pub use assignment::assignment;
 pub use instruction_set::{InstructionSet, instruction_set};
 pub use scratch::{Kept, KeptScratch, Scratch, release_scratch};

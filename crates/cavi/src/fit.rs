@@ -5,6 +5,7 @@
 
 mod attempt;
 mod batched;
+mod footprint;
 mod glances;
 mod kept;
 mod moved;
@@ -152,8 +153,8 @@ pub struct Fit {
     /// measured, in blocks of 4 KiB or more ([`cavi_numerics::heap_peak`]). In a program that has another allocator than
     /// [`crate::CacheAligned`] it is the forecast.
     pub peak_bytes: usize,
-    /// The forecast of the most bytes that data, parameters and buffers take at a time in a run: what the plan says, and what was found in
-    /// the course of the run.
+    /// The forecast of these bytes, made before the first sweep: what reading took at most, or what data, parameters and all that follows from
+    /// them take at a time in the runs.
     pub planned_bytes: usize,
     /// Whether the callback stopped it.
     pub interrupted: bool,
@@ -320,9 +321,9 @@ fn run(
     context.resolved.shards = context.spread.as_ref().map(|spread| context.shards_of(spread));
     context.warmups = context.prepared(&mut warnings);
 
-    let each = context.all_agree(context.memory_of_a_run())?;
+    let footprint = context.all_agree(context.footprint())?;
     let mut kept = Kept::new(warnings, settings.keep_all);
-    let count = context.side_by_side(each);
+    let count = context.side_by_side(footprint.map(|own| own.run));
     let mut done = 0;
     if count > 1 {
         done = context.run_side_by_side(count, &mut kept, callback)?;
@@ -334,10 +335,12 @@ fn run(
         done += 1;
     }
     let warmup = context.lines().into_iter().cloned().collect();
-    let fit = kept.finish(context.resolved, warmup)?;
-    let kept: usize = fit.kept.iter().map(|(_, own)| kept::bytes(&own.parameters)).sum();
-    let planned_bytes = count * fit.planned_bytes + kept;
-    Ok(Fit { planned_bytes, peak_bytes: kept::measured(planned_bytes), ..fit })
+    // While the last runs go on, the best of those before is kept, and all of them where all are wanted.
+    let restarts = usize::try_from(context.resolved.restarts).unwrap_or(usize::MAX);
+    let before = restarts.saturating_sub(count);
+    let others = before.min(1) + if settings.keep_all { before } else { 0 };
+    let planned_bytes = footprint.map_or(0, |own| own.bytes(count, others));
+    kept.finish(context.resolved, warmup, planned_bytes)
 }
 
 /// What the runs of a fit share.

@@ -3,6 +3,7 @@
 use cavi_algebra::evaluate::{Assignment, for_each_value};
 use cavi_algebra::{BlockId, Equations};
 use cavi_derivation::warmup::{Shape, shapes, with_free_shapes, with_means};
+use cavi_executor::shard::memory::of_bound;
 use cavi_executor::{Digits, Ground, Parameters, Runner, Schedule, Spread, Swept, Trouble, Unplanned};
 use cavi_model::Model;
 use cavi_syntax::ast::{Allocations, Warmup as Line};
@@ -16,7 +17,7 @@ use crate::prepare::Problem;
 
 /// A warm-up, ready to run.
 pub(crate) struct Warmup {
-    equations: Equations,
+    pub equations: Equations,
     /// How many sweeps.
     pub sweeps: u64,
     /// The least shape at first.
@@ -148,8 +149,11 @@ impl Warmup {
     ) -> Result<String, Unplanned> {
         let plan = cavi_executor::plan::plan(&self.equations, &binding.bound, settings.precision)?;
         let forecast = plan.forecast_without_bound(&self.equations, schedule, settings.threads.max(1));
-        let (each, summary) = (forecast.sweep_text(), plan.summary(&self.equations));
-        Ok(format!("before it `warmup {line}`: predicted {each} a sweep; {summary}\n"))
+        let (bound, threads) = (&binding.bound, settings.threads.max(1));
+        let memory = of_bound(bound) + plan.memory(&self.equations, bound, schedule, threads, self.sweeps);
+        let (each, steps) = (forecast.sweep_text(), plan.nodes.len());
+        let memory = cavi_files::memory::text(memory);
+        Ok(format!("before it `warmup {line}`: predicted {each} a sweep; {steps} steps, memory {memory}\n"))
     }
 
     /// A shape in sweep `sweep` of `1..=sweeps`: `least (value / least)^((sweep - 1) / (sweeps - 1))` where the program says
@@ -218,9 +222,10 @@ impl Warmup {
                 break;
             }
         }
-        let mut parameters = executor.parameters().clone();
+        let peak_bytes = executor.peak_bytes();
+        let mut parameters = executor.into_parameters();
         parameters.blocks.truncate(own);
-        Warmed { parameters, peak_bytes: executor.peak_bytes(), trouble, stopped }
+        Warmed { parameters, peak_bytes, trouble, stopped }
     }
 }
 

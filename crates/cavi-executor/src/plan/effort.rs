@@ -149,7 +149,7 @@ impl Plan<'_> {
         if prepared.is_multiple() {
             return Effort::NONE.and(Kind::Plain, node.len() as f64).cut(node.len() / CHUNK);
         }
-        let Work { calls, packed, narrow, copied, rows, values, gathered, looked_up, tasks } =
+        let Work { calls, packed, narrow, copied, rows, values, gathered, looked_up, tasks, .. } =
             prepared.work(&self.maps);
         let through = |dims: &[Index]| dims.iter().any(|index| index.map.is_some());
         let is_far = |dims: &[Index], values: usize| through(dims) && values * size_of::<f64>() > NEAR;

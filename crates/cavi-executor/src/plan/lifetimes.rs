@@ -8,7 +8,7 @@ use cavi_algebra::{BlockId, SiteId};
 use cavi_families::Posterior;
 
 use crate::plan::Plan;
-use crate::plan::tensor::{NodeId, Operation};
+use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::schedule::Blocks;
 
 impl Plan<'_> {
@@ -51,6 +51,87 @@ impl Plan<'_> {
     /// Those of some blocks whose updates read counts of a site.
     pub fn site_targets(&self, site: SiteId, blocks: &[BlockId]) -> Blocks {
         blocks.iter().copied().filter(|block| self.site_is_read_by(site, *block)).collect()
+    }
+}
+
+/// What becomes of the steps that follow from data and constants alone, before the first sweep.
+#[derive(Clone, Debug)]
+pub struct Folded {
+    constant: Vec<bool>,
+    /// What something reads that is no such step.
+    wanted: Vec<bool>,
+    /// What updates follow from.
+    reached: Vec<bool>,
+}
+
+impl Folded {
+    /// The steps that are worked out once, in order.
+    pub fn worked_out(&self) -> impl Iterator<Item = usize> {
+        (0..self.constant.len()).filter(|index| self.constant[*index] && self.wanted[*index])
+    }
+
+    /// The steps whose values are not read any more.
+    pub fn forgotten(&self) -> impl Iterator<Item = usize> {
+        let is_forgotten =
+            |index: &usize| self.constant[*index] && !self.wanted[*index] && !self.reached[*index];
+        (0..self.constant.len()).filter(is_forgotten)
+    }
+
+    /// The steps that are worked out again, whose tables are kept.
+    pub fn kept(&self) -> Vec<usize> {
+        (0..self.constant.len()).filter(|index| !self.constant[*index] || self.reached[*index]).collect()
+    }
+}
+
+impl Plan<'_> {
+    /// For each step whether it follows from data and constants alone.
+    pub fn constant(&self) -> Vec<bool> {
+        fn is_constant(plan: &Plan, id: NodeId, known: &mut [Option<bool>]) -> bool {
+            if let Some(known) = known[id.index()] {
+                return known;
+            }
+            let node = &plan.nodes[id.index()];
+            let constant = match node.source() {
+                Source::Given => true,
+                Source::Block(_) | Source::Refresh => false,
+                Source::Nodes => node.reads().into_iter().all(|read| is_constant(plan, read, known)),
+            };
+            known[id.index()] = Some(constant);
+            constant
+        }
+        let mut known = vec![None; self.nodes.len()];
+        (0..self.nodes.len()).map(|index| is_constant(self, NodeId(index as u32), &mut known)).collect()
+    }
+
+    /// What becomes of these steps.
+    pub fn folded(&self) -> Folded {
+        let constant = self.constant();
+        let mut wanted = vec![false; self.nodes.len()];
+        let weights = self.blocks.iter().filter_map(|block| block.weight.as_ref());
+        self.elbo.iter().chain(weights).for_each(|root| wanted[root.index()] = true);
+        let sites = || self.sites.iter().flatten();
+        sites().flat_map(|site| site.inputs()).for_each(|input| wanted[input.index()] = true);
+        // What leaves the range of doubles is taken in log space.
+        let logs = || {
+            let modes = sites().flat_map(|site| &site.addends).flat_map(|addend| &addend.modes);
+            modes.map(|mode| mode.log_factor)
+        };
+        logs().for_each(|log| wanted[log.index()] = true);
+        for node in self.nodes.iter().zip(&constant).filter(|(_, constant)| !**constant).map(|(node, _)| node)
+        {
+            node.reads().iter().for_each(|read| wanted[read.index()] = true);
+        }
+        let updates = self.blocks.iter();
+        let updates = updates
+            .flat_map(|block| block.natural.iter().chain(&block.prior).copied().chain(block.ascent_nodes()));
+        let mut reached = vec![false; self.nodes.len()];
+        let mut rest: Vec<NodeId> = updates.chain(logs()).collect();
+        while let Some(node) = rest.pop() {
+            if !std::mem::replace(&mut reached[node.index()], true) {
+                rest.extend(self.nodes[node.index()].reads());
+            }
+        }
+        Folded { constant, wanted, reached }
     }
 }
 

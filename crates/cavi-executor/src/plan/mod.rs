@@ -10,6 +10,7 @@ pub mod forecast;
 pub(crate) mod gather;
 pub(crate) mod lifetimes;
 pub mod lower;
+pub mod memory;
 pub(crate) mod parts;
 pub mod passes;
 pub(crate) mod prepared;
@@ -19,6 +20,7 @@ pub mod site;
 pub(crate) mod stamps;
 pub mod tensor;
 mod verify;
+pub(crate) mod visits;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -16,7 +16,7 @@ use crate::plan::{AscentPlan, Cut, KEPT, Place, Plan};
 use crate::schedule::VISIT;
 
 impl Plan<'_> {
-    /// The bytes that nodes, tables and entry rows take, all at once.
+    /// The bytes that nodes, tables and entry rows take, all at once. [`Plan::memory`] has what a run holds at a time.
     pub fn bytes(&self, equations: &Equations) -> usize {
         let kept = |(node, streamed): (&Node, &bool)| {
             let rows = self.rows_at_once().min(node.shape.first().copied().unwrap_or(1));
@@ -269,11 +269,6 @@ impl Plan<'_> {
         self.cuts.iter().for_each(|cut| out.push_str(&self.cut(equations, cut)));
         let _ = writeln!(out, "memory: {}", count(self.bytes(equations), "B"));
         out
-    }
-
-    /// How many steps it has, and how much memory.
-    pub fn summary(&self, equations: &Equations) -> String {
-        format!("{} steps, memory {}", self.nodes.len(), count(self.bytes(equations), "B"))
     }
 
     /// Which steps sum over an axis of the data, or why it cannot be cut.

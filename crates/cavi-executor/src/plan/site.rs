@@ -202,7 +202,7 @@ impl ModePlan {
 
 impl Rows {
     /// The rows themselves.
-    fn values<'s>(&'s self, bound: &'s Bound) -> &'s [u32] {
+    pub(crate) fn values<'s>(&'s self, bound: &'s Bound) -> &'s [u32] {
         match self {
             Rows::Own(row) => row,
             Rows::Coordinate(array, column) => match bound.array(*array) {

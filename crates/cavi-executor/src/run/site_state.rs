@@ -9,9 +9,9 @@ use cavi_numerics::kernels::pattern::{MOST_MODES, Pattern, by_rows};
 use super::rows::Column;
 use super::single::Narrow;
 use crate::data::{Bound, BoundArray};
-use crate::plan::precision::Stored;
 use crate::plan::site::{AddendPlan, Rows, SitePlan};
 use crate::plan::stamps::LastPass;
+use crate::plan::visits::{gathered_length, wants_order};
 
 /// What a site keeps between passes.
 pub struct SiteState<'a> {
@@ -92,7 +92,7 @@ impl<'a> SiteState<'a> {
         let main_pattern = main.map(|main| {
             let (columns, addend) = (std::mem::take(&mut all[main]), &plan.addends[main]);
             let filled = if addend.by_products { Pattern::filled(columns) } else { Err(columns) };
-            filled.unwrap_or_else(|columns| Pattern::on_grid(columns, row_length(addend)))
+            filled.unwrap_or_else(|columns| Pattern::on_grid(columns, gathered_length(addend)))
         });
         let shares_grid = |columns: &Vec<Cow<[u32]>>, pattern: &Pattern| {
             columns.is_empty()
@@ -241,29 +241,4 @@ impl<'a> SiteState<'a> {
 /// Puts the numbers of entries in another order.
 fn permute(column: &mut Cow<[u32]>, order: &[u32]) {
     *column = Cow::Owned(order.iter().map(|entry| column[*entry as usize]).collect());
-}
-
-/// The doubles that a gathered row takes.
-fn row_length(addend: &AddendPlan) -> usize {
-    let longest = addend.modes.iter().map(|mode| addend.row_length(mode)).max();
-    let longest = longest.unwrap_or(addend.categories);
-    match addend.stored {
-        Stored::Double => longest,
-        Stored::Scaled | Stored::Plain => longest.div_ceil(2),
-    }
-}
-
-/// Whether sorting the entries by their rows pays for a second copy of their coordinates and weights: the rows that they
-/// gather in the second mode outgrow a cache of a megabyte, and each is gathered many times. Matrix products need it.
-fn wants_order(plan: &SitePlan, main: usize) -> bool {
-    const LEAST_BYTES: usize = 1 << 20;
-    const LEAST_ENTRIES: usize = 1 << 16;
-    let addend = &plan.addends[main];
-    if addend.by_products {
-        return true;
-    }
-    let [_, second, ..] = addend.modes.as_slice() else { return false };
-    let bytes = second.rows * addend.categories * size_of::<f64>();
-    let many = plan.entries >= LEAST_ENTRIES.max(8 * second.rows);
-    many && bytes >= LEAST_BYTES && u32::try_from(plan.entries).is_ok()
 }

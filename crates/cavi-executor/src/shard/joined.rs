@@ -278,6 +278,12 @@ impl<'a> Joined<'a> {
         })
     }
 
+    /// The parameters of all positions, after the run.
+    pub fn into_parameters(mut self) -> Parameters {
+        self.parameters();
+        self.whole.take().unwrap_or_default()
+    }
+
     /// Puts columns of this process's shards, and those of others, where they are among those of all positions.
     fn put(&self, columns: Vec<Vec<Vec<Vec<f64>>>>, whole: &mut Parameters) {
         let sharded = self.sharded();

@@ -7,6 +7,7 @@
 mod cut;
 mod ground;
 mod joined;
+pub mod memory;
 mod part;
 mod passes;
 mod runner;

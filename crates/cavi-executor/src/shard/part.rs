@@ -17,7 +17,7 @@ pub struct Part<'b> {
     /// For each axis that is cut, its positions here.
     axes: Vec<Option<Range<usize>>>,
     /// For each array along such an axis, the places of its entries here, ascending.
-    entries: Vec<Option<Vec<u32>>>,
+    pub(super) entries: Vec<Option<Vec<u32>>>,
 }
 
 /// Which values of a dimension are kept.

@@ -34,6 +34,14 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// The parameters of q, of all positions, after the run.
+    pub fn into_parameters(self) -> Parameters {
+        match self {
+            Runner::Whole(own) => own.into_parameters(),
+            Runner::Shards(own) => own.into_parameters(),
+        }
+    }
+
     /// Replaces the parameters of all blocks.
     pub fn restore(&mut self, parameters: Parameters) {
         match self {

@@ -4,6 +4,9 @@ mod vector;
 
 pub mod pattern;
 
+mod outline;
+pub use outline::Outline;
+
 pub mod log_sum;
 
 pub mod contract;

@@ -161,7 +161,7 @@ pub(super) const MOST_ROUNDS: usize = 8;
 pub const MOST_MODES: usize = 4;
 
 /// Below this many entries a pattern is one chunk.
-const SMALL: usize = 4096;
+pub(super) const SMALL: usize = 4096;
 
 /// As many bytes of a factor's rows are gathered again and again.
 const STRIP_BYTES: usize = 400_000;
@@ -484,23 +484,23 @@ impl<'a> Pattern<'a> {
 }
 
 /// One more than the largest index.
-fn size(column: &[u32]) -> usize {
+pub(super) fn size(column: &[u32]) -> usize {
     column.iter().max().map_or(0, |index| *index as usize + 1)
 }
 
 /// The number of chunks. There are several only if there is enough work, and if copies of the accumulators of the
 /// other modes cost little compared with the entries.
-fn chunk_count<C: AsRef<[u32]>>(columns: &[C]) -> usize {
+pub(super) fn chunk_count<C: AsRef<[u32]>>(columns: &[C]) -> usize {
     let entries = columns[0].as_ref().len();
     let others: usize = columns[1..].iter().map(|column| size(column.as_ref())).sum();
     if entries < SMALL { 1 } else { (entries / (2 * others + 1)).clamp(1, MOST_CHUNKS) }
 }
 
-fn even_chunks(entries: usize, count: usize) -> Vec<usize> {
+pub(super) fn even_chunks(entries: usize, count: usize) -> Vec<usize> {
     (0..=count).map(|index| entries * index / count).collect()
 }
 
-fn are_disjoint(column: &[u32], chunks: &[usize]) -> bool {
+pub(super) fn are_disjoint(column: &[u32], chunks: &[usize]) -> bool {
     let mut ranges: Vec<(u32, u32)> = chunks
         .windows(2)
         .filter_map(|bounds| {
@@ -512,16 +512,40 @@ fn are_disjoint(column: &[u32], chunks: &[usize]) -> bool {
     ranges.windows(2).all(|pair| pair[0].1 < pair[1].0)
 }
 
+/// The cuts of a grid, which follow from how many entries each row and column has, whatever their order.
+pub(super) struct Cuts {
+    pub(super) rows: usize,
+    pub(super) parts: usize,
+    pub(super) strip_bounds: Vec<usize>,
+    /// The first column of each strip, and one past the last.
+    pub(super) edges: Vec<usize>,
+}
+
 /// The grid of a pattern sorted by its first two modes, if there is enough to do in every part of it.
+fn grid(columns: &[Cow<[u32]>], row_length: usize) -> Option<Grid> {
+    let [first, second, ..] = columns else { return None };
+    if !first.iter().zip(second.iter()).is_sorted() {
+        return None;
+    }
+    let columns: Vec<&[u32]> = columns.iter().map(|column| column.as_ref()).collect();
+    let Cuts { rows, parts, strip_bounds, edges } = cuts(&columns, row_length)?;
+    let entries = first.len();
+    let mut row_bounds: Vec<usize> = (0..parts).map(|part| first[entries * part / parts] as usize).collect();
+    row_bounds[0] = 0;
+    row_bounds.push(rows);
+    let starts = starts([first, second], rows, &edges);
+    Some(Grid { rows, row_bounds, strip_bounds, edges, is_in_strips: false, row_starts: Vec::new(), starts })
+}
+
+/// The cuts of the grid that entries have once they are sorted by their first two modes, if there is enough to do in every part.
 ///
 /// Chunks and groups hold about the same number of entries. A group is cut into strips of as many columns as have 400 KB of
 /// rows, as long as a row has four entries in a strip on average.
-fn grid(columns: &[Cow<[u32]>], row_length: usize) -> Option<Grid> {
+pub(super) fn cuts(columns: &[&[u32]], row_length: usize) -> Option<Cuts> {
     let [first, second, others @ ..] = columns else { return None };
     let entries = first.len();
     let parts = (entries / SMALL).min(MOST_ROUNDS);
-    let pairs = || first.iter().zip(second.iter());
-    if parts < 2 || u32::try_from(entries).is_err() || !pairs().is_sorted() {
+    if parts < 2 || u32::try_from(entries).is_err() {
         return None;
     }
     let (rows, width) = (size(first), size(second));
@@ -535,10 +559,6 @@ fn grid(columns: &[Cow<[u32]>], row_length: usize) -> Option<Grid> {
     if parts < 2 || rows * (parts + 1) > 2 * entries {
         return None;
     }
-    let mut row_bounds: Vec<usize> = (0..parts).map(|part| first[entries * part / parts] as usize).collect();
-    row_bounds[0] = 0;
-    row_bounds.push(rows);
-
     let mut counts = vec![0_u32; width];
     second.iter().for_each(|column| counts[*column as usize] += 1);
     let mut group_bounds = vec![0];
@@ -555,7 +575,6 @@ fn grid(columns: &[Cow<[u32]>], row_length: usize) -> Option<Grid> {
     let most_strips = (entries / (4 * rows)).max(1);
     let strip = in_cache.max(width.div_ceil(most_strips));
     let mut strip_bounds = vec![0];
-    // The first column of each strip, and one past the last.
     let mut edges = Vec::new();
     for group in group_bounds.windows(2) {
         let width = group[1] - group[0];
@@ -564,8 +583,7 @@ fn grid(columns: &[Cow<[u32]>], row_length: usize) -> Option<Grid> {
         strip_bounds.push(edges.len());
     }
     edges.push(width);
-    let starts = starts([first, second], rows, &edges);
-    Some(Grid { rows, row_bounds, strip_bounds, edges, is_in_strips: false, row_starts: Vec::new(), starts })
+    Some(Cuts { rows, parts, strip_bounds, edges })
 }
 
 /// For each edge of a strip the first entry of each row at this column or a later one; entries are sorted.
@@ -597,16 +615,22 @@ fn filled_grid(columns: &[Cow<[u32]>], part: f64) -> Option<Grid> {
     }
     let (rows, width) = (size(first), size(second));
     let strips = width.div_ceil(BLOCK_COLUMNS);
-    let many = (entries / SMALL).clamp(1, MOST_ROUNDS).min(rows);
-    let (chunks, groups) = match strips >= many {
-        true => (many, many),
-        false => (many.min(MOST_CHUNKS).min(chunk_count(columns)), 1),
-    };
+    let (chunks, groups) = filled_parts([first, second]);
     let split = |size: usize, parts: usize| (0..=parts).map(|part| size * part / parts).collect();
     let edges: Vec<usize> = (0..=strips).map(|strip| width.min(strip * BLOCK_COLUMNS)).collect();
     let starts = starts([first, second], rows, &edges);
     let (row_bounds, strip_bounds) = (split(rows, chunks), split(strips, groups));
     Some(Grid { rows, row_bounds, strip_bounds, edges, is_in_strips: false, row_starts: Vec::new(), starts })
+}
+
+/// The chunks of rows and the groups of strips of a filled pattern.
+pub(super) fn filled_parts(columns: [&[u32]; 2]) -> (usize, usize) {
+    let strips = size(columns[1]).div_ceil(BLOCK_COLUMNS);
+    let many = (columns[0].len() / SMALL).clamp(1, MOST_ROUNDS).min(size(columns[0]));
+    match strips >= many {
+        true => (many, many),
+        false => (many.min(MOST_CHUNKS).min(chunk_count(&columns)), 1),
+    }
 }
 
 /// The order of the entries by their first two modes (by the only one, if there is one).

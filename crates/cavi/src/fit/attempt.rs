@@ -181,8 +181,8 @@ impl Context<'_> {
         let checkpoints = self.settings.checkpoints.as_ref();
         let earlier = checkpoints.map(|own| own.of_run(restart)).transpose().map_err(FitError::Unread)?;
         let mut earlier = earlier.flatten();
-        if let Some(Snapshot { parameters: None, trace, at, peak_bytes, .. }) = &earlier {
-            return self.beaten(restart, (at, trace, *peak_bytes), warnings);
+        if let Some(Snapshot { parameters: None, trace, at, .. }) = &earlier {
+            return self.beaten(restart, (at, trace), warnings);
         }
         let mut clock = Clock { checkpoints, others: self.others(), last: Instant::now() };
         let is_first = restart == 0;
@@ -268,9 +268,8 @@ impl Context<'_> {
         let ended = is_warm && sweeps.done() > 0 && self.is_over(&sweeps);
         let mut before = Before { stopped, ended, told: ended };
         if let Some((cut, in_passes)) = cut.filter(|_| !stopped) {
-            let from = executor.parameters().clone();
             sweeps.peak_bytes = sweeps.peak_bytes.max(executor.peak_bytes());
-            drop(executor);
+            let from = executor.into_parameters();
             let passed = self.passes(
                 (restart, threads),
                 cut,
@@ -288,7 +287,7 @@ impl Context<'_> {
         }
         let (interrupted, failure) =
             self.sweeps((restart, before), &mut executor, &mut sweeps, clock, warnings, callback)?;
-        let Sweeps { mut trace, mut elbo, converged, peak_bytes, .. } = sweeps;
+        let Sweeps { mut trace, mut elbo, converged, .. } = sweeps;
         // A fit that was stopped between two evaluations of the bound still says where it stands.
         if let Some(row) = trace.last_mut().filter(|row| row.elbo.is_none()) {
             let before = elbo;
@@ -310,10 +309,9 @@ impl Context<'_> {
                 elbo,
                 failure: failure.as_ref().map(|own| own.message.clone()),
             },
-            parameters: executor.parameters().clone(),
+            parameters: executor.into_parameters(),
             trace,
             plan,
-            peak_bytes: executor.peak_bytes().max(peak_bytes),
             interrupted,
             failure,
         })
@@ -336,7 +334,7 @@ impl Context<'_> {
     fn beaten(
         &self,
         restart: u64,
-        (at, trace, peak_bytes): (&At<'_>, &[TraceRow], usize),
+        (at, trace): (&At<'_>, &[TraceRow]),
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Attempt, Lost> {
         self.judge_again(trace, warnings)?;
@@ -350,7 +348,6 @@ impl Context<'_> {
             parameters: Parameters { blocks: Vec::new() },
             trace: trace.to_vec(),
             plan: String::new(),
-            peak_bytes,
             interrupted: false,
             failure: None,
         })

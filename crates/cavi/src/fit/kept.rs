@@ -14,7 +14,6 @@ pub(super) struct Attempt {
     pub(super) trace: Vec<TraceRow>,
     /// The plan that it was begun with, as text.
     pub(super) plan: String,
-    pub(super) peak_bytes: usize,
     pub(super) interrupted: bool,
     /// Why it ended early, after at least one whole sweep.
     pub(super) failure: Option<Diagnostic>,
@@ -36,7 +35,6 @@ pub(super) struct Kept {
     runs: Vec<Run>,
     /// Why the first run that failed did so.
     first_failure: Option<FitError>,
-    peak_bytes: usize,
     warnings: Vec<Diagnostic>,
     /// Whether no run follows.
     pub(super) is_interrupted: bool,
@@ -50,7 +48,6 @@ impl Kept {
             all: keep_all.then(Vec::new),
             runs: Vec::new(),
             first_failure: None,
-            peak_bytes: 0,
             warnings,
             is_interrupted: false,
         }
@@ -86,7 +83,6 @@ impl Kept {
             self.first_failure.get_or_insert_with(|| FitError::Wrong(vec![failure.clone()]));
         }
         self.is_interrupted |= attempt.interrupted;
-        self.peak_bytes = self.peak_bytes.max(attempt.peak_bytes);
         self.runs.push(attempt.run.clone());
         if let (Some(all), None) = (&mut self.all, &attempt.failure) {
             all.push((self.runs.len() - 1, attempt.clone()));
@@ -102,7 +98,12 @@ impl Kept {
     ///
     /// # Errors
     /// If every run failed, with the reason of the first, unless a state after a whole sweep is left to be kept.
-    pub(super) fn finish(mut self, settings: Resolved, warmup: Vec<Line>) -> Result<Fit, FitError> {
+    pub(super) fn finish(
+        mut self,
+        settings: Resolved,
+        warmup: Vec<Line>,
+        planned_bytes: usize,
+    ) -> Result<Fit, FitError> {
         let count = self.runs.len();
         let failed = self.best.as_ref().is_none_or(|best| best.failure.is_some());
         let best = if failed {
@@ -128,8 +129,10 @@ impl Kept {
             }
         }
         let all = self.all.unwrap_or_default();
-        let kept =
-            all.into_iter().map(|(number, own)| (number, alone(own, &settings, warmup.clone()))).collect();
+        let kept = all
+            .into_iter()
+            .map(|(number, own)| (number, alone(own, &settings, &warmup, planned_bytes)))
+            .collect();
         Ok(Fit {
             parameters: best.parameters,
             seconds: best.trace.last().map_or(0.0, |row| row.seconds),
@@ -140,8 +143,8 @@ impl Kept {
             kept,
             warmup,
             settings,
-            peak_bytes: measured(self.peak_bytes),
-            planned_bytes: self.peak_bytes,
+            peak_bytes: measured(planned_bytes),
+            planned_bytes,
             interrupted: self.is_interrupted,
             failure: best.failure,
             warnings: self.warnings,
@@ -150,7 +153,7 @@ impl Kept {
 }
 
 /// A run as a fit that has no other.
-fn alone(attempt: Attempt, settings: &Resolved, warmup: Vec<Line>) -> Fit {
+fn alone(attempt: Attempt, settings: &Resolved, warmup: &[Line], planned_bytes: usize) -> Fit {
     Fit {
         seconds: attempt.trace.last().map_or(0.0, |row| row.seconds),
         settings: Resolved { seed: attempt.run.seed, restarts: 1, ..settings.clone() },
@@ -160,9 +163,9 @@ fn alone(attempt: Attempt, settings: &Resolved, warmup: Vec<Line>) -> Fit {
         best: 0,
         runs: vec![attempt.run],
         kept: Vec::new(),
-        warmup,
-        peak_bytes: measured(attempt.peak_bytes),
-        planned_bytes: attempt.peak_bytes,
+        warmup: warmup.to_vec(),
+        peak_bytes: measured(planned_bytes),
+        planned_bytes,
         interrupted: attempt.interrupted,
         failure: attempt.failure,
         warnings: Vec::new(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cavi_executor::Unplanned;
+use cavi_executor::shard::memory::of_bound;
 use cavi_model::Model;
 
 use super::{FitError, Resolved, Settings};
@@ -37,10 +38,19 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<String, Error> {
     let unplanned = |unplanned: Unplanned| FitError::Unplanned(unplanned.0).of(source);
     let swept = swept.as_ref().unwrap_or(equations);
     let plan = cavi_executor::plan::plan(swept, &binding.bound, settings.precision).map_err(unplanned)?;
+    let (bound, threads) = (&binding.bound, settings.threads.max(1));
+    let sweeps = Resolved::of(settings, model).sweeps;
+    let memory = of_bound(bound) + plan.memory(swept, bound, &schedule, threads, sweeps);
+    let memory = format!("memory: {}\n", cavi_files::memory::text(memory));
+    // The steps end with what all of them take together, which no run holds at one time.
+    let is_memory = |line: &&str| line.starts_with("memory: ");
     let steps = plan.text(swept);
-    let forecast = plan.forecast(swept, &schedule, settings.threads.max(1)).text(swept);
-    let memory = steps.lines().find(|line| line.starts_with("memory: "));
-    let mut head: String = memory.map(|line| format!("{line}\n")).unwrap_or_default();
+    let steps: String = steps
+        .lines()
+        .map(|line| if is_memory(&line) { memory.clone() } else { format!("{line}\n") })
+        .collect();
+    let forecast = plan.forecast(swept, &schedule, threads).text(swept);
+    let mut head = memory;
     forecast.lines().take(FIRST).for_each(|line| head += &format!("{line}\n"));
     text = format!("{head}\n{text}{steps}{forecast}");
     for line in warmup::lines(model, settings) {

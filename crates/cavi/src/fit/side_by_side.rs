@@ -26,20 +26,6 @@ enum Message {
 }
 
 impl Context<'_> {
-    /// The bytes that one run takes by its plan; `None` where there is no plan, which the run says itself.
-    ///
-    /// # Errors
-    /// If there is no memory for them.
-    pub(super) fn memory_of_a_run(&self) -> Result<Option<usize>, FitError> {
-        let plan = cavi_executor::plan::plan(self.swept, &self.binding.bound, self.settings.precision);
-        let Ok(plan) = plan else { return Ok(None) };
-        let needed = plan.bytes(self.swept);
-        match crate::memory::refusal_of_plan(needed) {
-            Some(refusal) => Err(FitError::Wrong(vec![refusal])),
-            None => Ok(Some(needed)),
-        }
-    }
-
     /// How many runs of so many bytes go side by side: one a thread, as far as half of the memory that is left holds them.
     pub(super) fn side_by_side(&self, each: Option<usize>) -> usize {
         let restarts = usize::try_from(self.resolved.restarts).unwrap_or(usize::MAX);

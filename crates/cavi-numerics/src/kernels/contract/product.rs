@@ -97,6 +97,17 @@ pub(super) unsafe fn run(set: InstructionSet, problem: &Problem) -> bool {
     }
 }
 
+/// The values that a matrix product works in besides its operands, blocks of packed rows aside: what a cache holds.
+pub(super) fn desk(problem: &Problem) -> usize {
+    if let Some(own) = quadratic::find(problem) {
+        return quadratic::desk(problem, &own);
+    }
+    let Some(roles) = roles(problem) else { return 0 };
+    let mut outer = (0..problem.sizes.len()).filter(|own| ![roles.m, roles.n, roles.k].contains(own));
+    let has_twin = outer.any(|letter| may_be_exchanged(problem, letter, roles.n));
+    if has_twin { problem.sizes[roles.m] * problem.sizes[roles.n] } else { 0 }
+}
+
 fn roles(problem: &Problem) -> Option<Roles> {
     let letters: Letters<usize> = (0..problem.sizes.len())
         .filter(|letter| problem.all_steps(*letter).all(|step| step.stride().is_some()))

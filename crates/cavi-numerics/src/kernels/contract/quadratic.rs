@@ -84,6 +84,13 @@ pub(super) fn find(problem: &Problem) -> Option<Quadratic> {
     None
 }
 
+/// The values that it works in.
+pub(super) fn desk(problem: &Problem, own: &Quadratic) -> usize {
+    let [size_a, size_j] = [own.a, own.j].map(|letter| problem.sizes[letter]);
+    let pairs = size_a * (size_a + 1) / 2;
+    pairs * size_j + (size_a + PAIRS.min(pairs)) * ROWS
+}
+
 /// Runs it.
 ///
 /// # Safety

@@ -25,6 +25,10 @@ pub struct Work {
     pub looked_up: f64,
     /// Into how many tasks it is cut.
     pub tasks: usize,
+    /// The values that tasks keep apart and add in the end.
+    pub apart: usize,
+    /// The values that each task works in.
+    pub desk: usize,
 }
 
 /// What a contraction of these sizes and steps would do. Each operand has a number that says which array it is; arrays
@@ -48,6 +52,7 @@ pub fn work(sizes: &[usize], operands: &[(usize, Letters<Step>)], output: Letter
     let mut work = product::work(&problem).unwrap_or_else(|| nest::work(&problem));
     let (tasks, apart) = split::tasks(&problem);
     work.tasks = tasks;
+    (work.apart, work.desk) = (apart, product::desk(&problem));
     work.values += 2.0 * apart as f64;
     work
 }
