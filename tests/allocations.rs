@@ -1,9 +1,6 @@
 //! A sweep that has been run before takes no memory from the heap, for all programs but those listed: it works in memory that
-//! the run keeps, and its short lists stand on the stack. No sweep keeps more than the one before it. How much that is at most is what
-//! was forecast.
+//! the run keeps, and its short lists stand on the stack. No sweep keeps more than the one before it.
 
-use cavi_executor::plan::{Precision, plan};
-use cavi_executor::shard::memory::of_bound;
 use cavi_executor::{Executor, start};
 use cavi_tests::support::{Shape, programs, random_bound};
 use rand::SeedableRng;
@@ -84,63 +81,4 @@ fn settled_sweeps_take_nothing_from_the_heap() {
     let stale = TAKING.iter().filter(|(name, _)| !taking.iter().any(|own| own == name));
     let stale: Vec<&str> = stale.map(|(name, _)| *name).collect();
     assert!(stale.is_empty(), "these take nothing any more: {stale:?}");
-}
-
-/// What a run takes beside its arrays: nodes, equations in lists, rows of the trace; in a walk without numbers they are left out.
-const BESIDE: usize = 100_000;
-
-/// The forecast of memory is what the heap holds at most while a run is begun and sweeps, for all programs: never much less, since
-/// what cannot fit is refused by it, and hardly more.
-#[test]
-fn the_forecast_of_memory_is_what_the_heap_holds() {
-    const LARGE: usize = 400_000;
-    /// Data of so many bytes take long.
-    const MUCH: usize = 4_000_000;
-    let (mut wrong, mut compared, mut near) = (Vec::new(), 0, 0);
-    for program in programs() {
-        for sparse in [false, true] {
-            let schedule = program.schedule();
-            let mut size = 8;
-            // As large as it takes.
-            let found = loop {
-                let shape =
-                    Shape { smallest: size, largest: size + size / 4, missing: 0.1, ..Shape::small(sparse) };
-                let bound = random_bound(&program.model, shape, &mut ChaCha8Rng::seed_from_u64(1));
-                let mut forecast = None;
-                let planned = allocation_counter::measure(|| {
-                    let plan = plan(&program.equations, &bound, Precision::Double);
-                    forecast = plan.ok().map(|plan| plan.memory(&program.equations, &bound, &schedule, 1, 3));
-                });
-                let Some(forecast) = forecast else { break None };
-                if forecast >= LARGE || of_bound(&bound) >= MUCH || size >= 2048 {
-                    break Some((bound, forecast, planned.bytes_max as usize));
-                }
-                size *= 2;
-            };
-            let Some((bound, forecast, planned)) = found else { continue };
-            let taken = allocation_counter::measure(|| {
-                let from = start(&program.equations, &bound, 7);
-                let mut run = Executor::new(&program.equations, &bound, from, 1).expect("a plan");
-                run.elbo();
-                // Some have no optimum on data that are random.
-                _ = (0..3).all(|_| run.sweep(&schedule).is_ok() && !run.elbo().is_nan());
-            });
-            let taken = taken.bytes_max as usize;
-            compared += 1;
-            // Planning is seen, not forecast.
-            let is_low =
-                taken.saturating_sub(BESIDE) > (1.1 * forecast as f64) as usize && taken > planned + BESIDE;
-            let is_high = forecast > (1.3 * taken as f64) as usize + BESIDE;
-            near += usize::from(forecast.abs_diff(taken) <= taken / 10 + BESIDE);
-            if is_low || is_high {
-                wrong.push(format!(
-                    "{}, {}, {size}: {forecast} bytes forecast, {taken} taken, {planned} for planning",
-                    program.name,
-                    if sparse { "sparse" } else { "dense" },
-                ));
-            }
-        }
-    }
-    assert!(compared > 400, "only {compared} are compared");
-    assert!(wrong.is_empty(), "{near} of {compared} within a tenth\n{}", wrong.join("\n"));
 }
