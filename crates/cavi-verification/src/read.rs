@@ -292,7 +292,14 @@ impl Input<'_> {
                 self.needs(")")?;
                 return Ok(Tree::Sum(range, Box::new(body)));
             }
-            "E" | "H" if self.takes("[") => {
+            // An entropy is that of a factor of q; anything else is an element of what a program calls H.
+            "H" if self.rest.starts_with("[q(") || self.rest.starts_with("[q]") => {
+                self.needs("[")?;
+                let inside = self.sum()?;
+                self.needs("]")?;
+                return Ok(Tree::Call(word, vec![inside]));
+            }
+            "E" if self.takes("[") => {
                 let inside = self.sum()?;
                 self.needs("]")?;
                 return Ok(Tree::Call(word, vec![inside]));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cavi_algebra::BlockId;
-use cavi_algebra::print::{Columns, Derivation, Format, Level, Notation, Run, Standard};
+use cavi_algebra::print::{Columns, Derivation, Format, Level, Named, Notation, Run, Standard};
 use cavi_executor::start;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -99,12 +99,16 @@ impl Verified {
 ///
 /// The same program and number of draws give the same answer.
 pub fn verify(subject: Subject<'_>, standard: &dyn Standard, draws: usize) -> Verified {
-    let (notation, run) = (Notation::default(), Run::default());
+    let run = Run::default();
+    let named = named(subject);
+    let taken = named.iter().map(|own| own.name.clone()).collect();
+    let notation = Notation { taken, ..Notation::default() };
     let derivation = Derivation {
         equations: subject.equations,
         program: &[],
         stated: &[],
         defined: &[],
+        named: &named,
         notation: &notation,
         standard,
         run: &run,
@@ -139,6 +143,11 @@ pub fn verify(subject: Subject<'_>, standard: &dyn Standard, draws: usize) -> Ve
     let evaluated: BTreeSet<&String> = found.iter().flat_map(|(_, own)| &own.lines).collect();
     let rest = all.iter().filter(|line| !evaluated.contains(line)).cloned().collect();
     Verified { draws, data: DATA, lines: all.len(), found, rest, failed }
+}
+
+/// The deterministic names that formulas are shown in.
+fn named(subject: Subject<'_>) -> Vec<Named> {
+    cavi_model::named(subject.model, &subject.equations.symbols)
 }
 
 /// The different relations of a page, the steps of all blocks among them.
