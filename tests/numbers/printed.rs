@@ -32,6 +32,7 @@ pub fn derivation(program: &Program) -> Derivation<'_> {
         program: &[],
         stated: &[],
         defined: &[],
+        named: &[],
         notation: &NOTATION,
         standard: &**STANDARD,
         run: &RUN,

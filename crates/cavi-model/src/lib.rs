@@ -12,9 +12,9 @@ mod stated;
 
 pub use graph::{Edge, FactorGraph, Node, NodeKind, Plate, dot, factor_graph, svg, tikz};
 pub use model::{
-    ArgumentSpec, AsWritten, Batch, BlockKind, BlockSpec, Definition, DefinitionSpec, FitSpec, InitSpec,
+    ArgumentSpec, AsWritten, Batch, BlockKind, BlockSpec, Definition, DefinitionAsWritten, FitSpec, InitSpec,
     Model, NotationSpec, ReportSpec, ScheduleItem, ScheduleKind, Start, Statement,
 };
 pub use print::{expression as text_of, print};
 pub use resolve::{Set, resolve, resolve_schedule, resolve_with};
-pub use stated::{defined, stated};
+pub use stated::{defined, named, stated};

@@ -49,19 +49,6 @@ pub struct AsWritten {
     pub symbols: Symbols,
     /// One for each `~`, in the order of the text.
     pub statements: Vec<Statement>,
-    /// The deterministic names, in the order of the text.
-    pub definitions: Vec<DefinitionSpec>,
-}
-
-/// `alpha[m, k] = exp(u[m] + v[k])`
-#[derive(Clone, Debug)]
-pub struct DefinitionSpec {
-    /// Its array in [`AsWritten::symbols`], over the letters of its left.
-    pub target: ArrayId,
-    /// What it stands for.
-    pub value: Expression,
-    /// The place of its name.
-    pub span: Span,
 }
 
 /// `target ~ Family(arguments)`
@@ -94,7 +81,7 @@ impl std::fmt::Debug for Statement {
     }
 }
 
-/// A deterministic name, `NAME[...] = expression`.
+/// A deterministic name, `alpha[m, k] = exp(u[m] + v[k])`.
 #[derive(Clone, Debug)]
 pub struct Definition {
     /// As written.
@@ -102,6 +89,19 @@ pub struct Definition {
     /// One letter a dimension, as of an array: ancestors of ragged letters are folded into these.
     pub letters: Vec<LetterId>,
     /// Its value over these letters, names in it written out.
+    pub value: Expression,
+    /// Its line with the names in it, among the symbols of [`AsWritten`].
+    pub written: Option<DefinitionAsWritten>,
+    /// The place of its name.
+    pub span: Span,
+}
+
+/// A deterministic name with the names that its value is written in.
+#[derive(Clone, Debug)]
+pub struct DefinitionAsWritten {
+    /// Its array in [`AsWritten::symbols`], over the letters of its left.
+    pub target: ArrayId,
+    /// What it stands for.
     pub value: Expression,
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use cavi_algebra::print::{Defined, Stated, StatedArgument, letters_of};
+use cavi_algebra::print::{Defined, Named, Stated, StatedArgument, letters_of};
 use cavi_algebra::{MatrixFunction, Symbols};
 use cavi_syntax::Span;
 
-use crate::model::{DefinitionSpec, Model, Statement};
+use crate::model::{Definition, Model, Statement};
 
 /// The statements of a model, in the order of its text.
 pub fn stated(model: &Model, text: &str) -> Vec<Stated> {
@@ -22,13 +22,23 @@ pub fn stated(model: &Model, text: &str) -> Vec<Stated> {
 pub fn defined(model: &Model, text: &str) -> Vec<Defined> {
     let Some(written) = &model.as_written else { return Vec::new() };
     let symbols = Arc::new(written.symbols.clone());
-    let one = |own: &DefinitionSpec| Defined {
-        target: own.target,
-        value: own.value.clone(),
-        line: line(text, own.span),
-        symbols: Arc::clone(&symbols),
+    let one = |own: &Definition| {
+        let written = own.written.as_ref()?;
+        Some(Defined {
+            target: written.target,
+            value: written.value.clone(),
+            line: line(text, own.span),
+            symbols: Arc::clone(&symbols),
+        })
     };
-    written.definitions.iter().map(one).collect()
+    model.definitions.iter().filter_map(one).collect()
+}
+
+/// The deterministic names that formulas are shown in; none of a program that was restated for its data. `symbols` are those of the
+/// equations, which begin as the model's do.
+pub fn named(model: &Model, symbols: &Symbols) -> Vec<Named> {
+    let all = model.definitions.iter().filter(|_| model.as_written.is_some());
+    all.filter_map(|own| Named::new(symbols, &own.name, &own.letters, &own.value)).collect()
 }
 
 /// The line in which something begins, counted from 1.

@@ -15,6 +15,7 @@ mod alternatives;
 mod checks;
 mod density;
 mod draws;
+mod expectation;
 mod page;
 mod random;
 mod read;

@@ -10,8 +10,8 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::alternatives::Latents;
 use crate::density::log_density_of;
-use crate::read::Tree;
-use crate::rows::{Row, defined, rows};
+use crate::read::{Tree, read};
+use crate::rows::{Row, defined, letters_in, rows};
 use crate::subject::Subject;
 use crate::value::{Defined, Reader};
 use crate::world::World;
@@ -50,6 +50,12 @@ impl<'a> Page<'a> {
             _ => true,
         };
         let mut shared = Vec::new();
+        for (left, right) in derivation.named_in_text() {
+            let Tree::Name(name, subscripts) = read(&left, symbols)? else { return Err(format!("{left} is no name")) };
+            let right = read(&right, symbols)?;
+            let letters = letters_in(&subscripts);
+            shared.push(Defined { name, letters, squared: false, whole: false, share: None, right });
+        }
         for (number, row) in rows.iter().enumerate() {
             // Where both sides of a bound are equal follows it, in letters of its own.
             let follows =

@@ -352,8 +352,7 @@ fn totals(model: &Model, bound: &mut Bound, rng: &mut ChaCha8Rng) {
             let positions: Vec<usize> = letters.iter().filter_map(|letter| at[letter.index()]).collect();
             limits[world.place(statement.target, &positions)] = world.value(&argument.value, at);
         });
-        let (values, places): (&mut [f64], Vec<usize>) = match &mut bound.arrays[statement.target.index()]
-        {
+        let (values, places): (&mut [f64], Vec<usize>) = match &mut bound.arrays[statement.target.index()] {
             Some(BoundArray::Dense { values, .. }) => {
                 let places = (0..values.len()).collect();
                 (values, places)

@@ -30,15 +30,15 @@ pub struct Defined {
 }
 
 /// A copy of a block: its number and its positions.
-type Copy = (usize, Vec<usize>);
+pub(crate) type Copy = (usize, Vec<usize>);
 /// The letters that have a position, the innermost last.
-type At = Vec<(String, usize)>;
+pub(crate) type At = Vec<(String, usize)>;
 
 /// Reads printed formulas at data and alternatives for all latents.
 pub struct Reader<'a> {
     program: Subject<'a>,
     world: World<'a>,
-    alternatives: &'a [Vec<Option<Vec<f64>>>],
+    pub(crate) alternatives: &'a [Vec<Option<Vec<f64>>>],
     /// The copy that has the last alternative.
     pub moved: Option<Copy>,
     /// Where it is not at the first alternative: what a copy has. Its last one is for the copy that moves.
@@ -51,7 +51,8 @@ pub struct Reader<'a> {
     pub held: Option<Box<Reader<'a>>>,
     /// Whether every expectation is a value at the chosen alternatives.
     pub mass: bool,
-    averaged: RefCell<Option<BTreeMap<Copy, usize>>>,
+    /// Within an expectation: which alternative each copy has that was read.
+    pub(crate) averaged: RefCell<Option<BTreeMap<Copy, usize>>>,
 }
 
 impl<'a> Reader<'a> {
@@ -73,6 +74,12 @@ impl<'a> Reader<'a> {
             mass: false,
             averaged: RefCell::new(None),
         }
+    }
+
+    /// Whether a name is a latent of the program, or stands for a value of some.
+    pub(crate) fn is_latent(&self, name: &str) -> bool {
+        let latent = |id| self.symbols().array(id).kind == ArrayKind::Latent;
+        self.symbols().find(name).is_some_and(latent) || self.defined.iter().any(|own| own.name == name)
     }
 
     fn symbols(&self) -> &'a Symbols {
@@ -478,47 +485,6 @@ impl<'a> Reader<'a> {
             }
             Relation::Observed(_) => return Err("only elements are observed".to_owned()),
         })
-    }
-
-    /// The average over all alternatives of the copies in it.
-    fn expectation(&self, inside: &Tree, at: &mut At) -> Result<f64, String> {
-        if self.mass {
-            return self.value(inside, at);
-        }
-        if self.averaged.borrow().is_some() {
-            return Err("an expectation inside another".to_owned());
-        }
-        *self.averaged.borrow_mut() = Some(BTreeMap::new());
-        let result = self.averaged_over(inside, at);
-        *self.averaged.borrow_mut() = None;
-        result
-    }
-
-    fn averaged_over(&self, inside: &Tree, at: &mut At) -> Result<f64, String> {
-        let count = self.alternatives.len() - 1;
-        loop {
-            let copies: Vec<Copy> =
-                self.averaged.borrow().as_ref().map(|own| own.keys().cloned().collect()).unwrap_or_default();
-            let all = count.pow(copies.len() as u32);
-            if copies.len() > 16 {
-                return Err(format!("{} copies in one expectation", copies.len()));
-            }
-            let mut total = 0.0;
-            for number in 0..all {
-                let mut rest = number;
-                if let Some(averaged) = &mut *self.averaged.borrow_mut() {
-                    for copy in &copies {
-                        averaged.insert(copy.clone(), rest % count);
-                        rest /= count;
-                    }
-                }
-                total += self.value(inside, at)?;
-            }
-            // A choice that another choice led to is averaged over as well.
-            if self.averaged.borrow().as_ref().map_or(0, BTreeMap::len) == copies.len() {
-                return Ok(total / all as f64);
-            }
-        }
     }
 
     fn call(&self, name: &str, arguments: &[Tree], at: &mut At) -> Result<f64, String> {

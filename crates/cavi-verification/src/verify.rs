@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cavi_algebra::print::{Columns, Derivation, Format, Level, Notation, Run, Standard};
+use cavi_algebra::print::{Columns, Derivation, Format, Level, Named, Notation, Run, Standard};
 use cavi_algebra::{BlockId, Subscript};
 use cavi_executor::{Bound, start};
 use rand::SeedableRng;
@@ -103,12 +103,16 @@ impl Verified {
 ///
 /// The same program and number of draws give the same answer.
 pub fn verify(subject: Subject<'_>, standard: &dyn Standard, draws: usize) -> Verified {
-    let (notation, run) = (Notation::default(), Run::default());
+    let run = Run::default();
+    let named = named(subject);
+    let taken = named.iter().map(|own| own.name.clone()).collect();
+    let notation = Notation { taken, ..Notation::default() };
     let derivation = Derivation {
         equations: subject.equations,
         program: &[],
         stated: &[],
         defined: &[],
+        named: &named,
         notation: &notation,
         standard,
         run: &run,
@@ -169,6 +173,11 @@ fn are_apart(subject: Subject<'_>, bound: &Bound) -> bool {
         });
         apart
     })
+}
+
+/// The deterministic names that formulas are shown in.
+fn named(subject: Subject<'_>) -> Vec<Named> {
+    cavi_model::named(subject.model, &subject.equations.symbols)
 }
 
 /// The different relations of a page, the steps of all blocks among them.

@@ -106,11 +106,13 @@ impl Compiled {
         let schedule = crate::schedule::of_program(model, equations).schedule;
         let schedule: Vec<SweepItem> = schedule.items.iter().map(sweep_item).collect();
         let defined = cavi_model::defined(model, &source.text);
+        let named = cavi_model::named(model, &equations.symbols);
         print(&Derivation {
             equations,
             program: &program,
             stated: &cavi_model::stated(model, &source.text),
             defined: &defined,
+            named: &named,
             notation: &crate::notation::notation(model, &defined),
             standard: &cavi_families::standard(),
             run: &run_of(model, equations, &source.program),
@@ -153,15 +155,15 @@ fn run_of(model: &Model, equations: &Equations, program: &Program) -> Run {
 fn warmups(model: &Model) -> Vec<String> {
     let sentence = |(line, _): &(Warmup, Span)| match line {
         Warmup::Means(sweeps) => format!(
-            "Before the first sweep come {sweeps} others as a warm-up, in which allocations are proportional to the expectations of \
+            "First come {sweeps} sweeps as a warm-up, in which allocations are proportional to the expectations of \
              the addends and not to the exponentials of their expected logs; they need not raise the bound."
         ),
         Warmup::Collapsed(sweeps) => format!(
-            "Before the first sweep come {sweeps} others as a warm-up, in which allocations are proportional to the expectations of \
-             the addends, what each observation itself adds to them left out of the counts that these follow from; they need not raise the bound."
+            "First come {sweeps} sweeps as a warm-up, in which allocations are proportional to the expectations of \
+             the addends, and leave out what an observation itself adds to these expectations; they need not raise the bound."
         ),
         Warmup::Shapes(least, sweeps) => format!(
-            "Before the first sweep come {sweeps} others as a warm-up, in which constant prior shapes and concentrations below \
+            "First come {sweeps} sweeps as a warm-up, in which constant prior shapes and concentrations below \
              {least} fall from {least} to their values in equal ratios; they need not raise the bound."
         ),
     };
@@ -169,11 +171,11 @@ fn warmups(model: &Model) -> Vec<String> {
         let how = match rule {
             Allocations::Ordinary => return None,
             Allocations::Means => "",
-            Allocations::Collapsed => ", what each observation itself adds to them left out of the counts that these follow from",
+            Allocations::Collapsed => ", and leave out what an observation itself adds to these expectations",
         };
         Some(format!(
-            "In the sweeps of the fit allocations are proportional to the expectations of the addends and not to the exponentials of their \
-             expected logs{how}; they need not raise the bound."
+            "The sweeps of the fit take allocations that are proportional to the expectations of the addends and not to the exponentials of \
+             their expected logs{how}; they need not raise the bound."
         ))
     });
     model.fit.warmup.iter().map(sentence).chain(rule).collect()

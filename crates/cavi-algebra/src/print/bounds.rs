@@ -10,7 +10,8 @@ use super::Scope;
 use super::build::Builder;
 use super::derivation::{Derivation, separated};
 use super::document::{Item, Row, Sign, Span, words};
-use super::node::Node;
+use super::node::{Call, Node};
+use super::number::Number;
 
 impl Derivation<'_> {
     /// The bounds that the derivation uses.
@@ -154,10 +155,28 @@ impl Derivation<'_> {
 
     /// How the rule `collapsed` leaves out what a unit itself adds.
     fn left_out(&self) -> Option<Item> {
-        let text = "where each mean is taken without what the unit itself adds to it: a mean that is N / r, with the shape or \
-                    concentration N, becomes max(N - u, P) / r, where u is the allocation above, at most one unit, and P what the prior \
-                    contributes to N; where r is the total of all N of a vector, the unit leaves r as well (Asuncion, \
-                    Welling, Smyth and Teh 2009).";
-        self.run.left_out.then(|| Item::Paragraph(vec![words(text)]))
+        let math = |name: &str| Span::Math(Node::name(name));
+        let over = |above: Node| Span::Math(Node::product(Number::one(), vec![above], vec![Node::name("r")]));
+        let without = Node::add(vec![Node::name("s"), Node::name("u").negated()]);
+        let line = vec![
+            words("where each mean is taken without what the unit itself adds to it. A mean is "),
+            over(Node::name("s")),
+            words(", with the shape or concentration "),
+            math("s"),
+            words(" and the rate or total "),
+            math("r"),
+            words("; it becomes "),
+            over(Node::Call(Call::Named("max".to_owned()), vec![without, Node::name("p")])),
+            words(", where "),
+            math("u"),
+            words(" is the allocation above, at most one unit, and "),
+            math("p"),
+            words(" what the prior contributes to "),
+            math("s"),
+            words(". A total is taken without "),
+            math("u"),
+            words(" as well (Asuncion, Welling, Smyth and Teh 2009)."),
+        ];
+        self.run.left_out.then_some(Item::Paragraph(line))
     }
 }

@@ -4,11 +4,13 @@ use crate::contribution::{Place, places};
 use crate::equations::Block;
 use crate::expression::{Function, Subscript};
 use crate::statistic::Elementary;
-use crate::sum_of_products::{Atom, Coefficient, Factor, Moment, Sum, Term, dedup};
+use crate::sum_of_products::{Atom, Factor, Moment, Sum, Term, dedup};
 use crate::symbols::{ArrayId, ArrayKind, AuxiliaryId, LetterId, SiteId};
 
 use super::Scope;
+use super::collected::{collected, is_constant};
 use super::letters::Letters;
+use super::named::NamedElement;
 use super::node::{Call, Element, Node, Range, Relation};
 use super::number::Number;
 
@@ -135,12 +137,30 @@ impl<'a> Builder<'a> {
     }
 
     fn inner_sum(&mut self, sum: &Sum) -> Node {
-        let terms = collected(self.scope, sum);
-        Node::add(terms.iter().map(|term| self.term(term)).collect())
+        if self.scope.named.is_empty() {
+            let terms = collected(self.scope, sum);
+            return Node::add(terms.iter().map(|term| self.term(term)).collect());
+        }
+        let (rest, named) = self.scope.named_addends(sum);
+        let terms = collected(self.scope, &Sum { terms: rest });
+        let mut nodes: Vec<Node> = terms.iter().map(|term| self.term(term)).collect();
+        for (sign, element) in named {
+            let node = self.named(&element);
+            nodes.push(if sign < 0.0 { node.negated() } else { node });
+        }
+        Node::add(nodes)
+    }
+
+    /// `D[i,k]`, without its power.
+    fn named(&mut self, own: &NamedElement) -> Node {
+        let subscripts = self.subscripts(&own.subscripts);
+        Node::element(&own.name, subscripts)
     }
 
     fn term(&mut self, term: &Term) -> Node {
         let symbols = self.scope.symbols;
+        let (term, named) = self.scope.named_factors(term);
+        let term = &term;
         let closure = |letters: Vec<LetterId>| -> Vec<LetterId> {
             dedup(letters.into_iter().flat_map(|letter| symbols.lineage(letter)).collect())
         };
@@ -150,6 +170,11 @@ impl<'a> Builder<'a> {
                 content: Content::Factor(factor),
                 letters: closure(factor.atom.free_letters(symbols)),
             });
+        }
+        for own in &named {
+            let mut letters = Vec::new();
+            own.subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
+            pieces.push(Piece { content: Content::Named(own), letters: closure(letters) });
         }
         pieces.sort_by_key(|piece| piece.rank(self.scope));
         // A summed letter that no factor mentions becomes the size of its axis. Descendants come first, since their
@@ -236,6 +261,11 @@ impl<'a> Builder<'a> {
         for piece in pieces {
             match piece.content {
                 Content::Size(letter) => above.push(self.size(letter)),
+                Content::Named(own) => {
+                    let node = self.named(own);
+                    let power = Node::number(f64::from(own.power));
+                    above.push(if own.power == 1 { node } else { node.raised(power) });
+                }
                 Content::Factor(factor) => {
                     let node = self.atom(&factor.atom);
                     let size = factor.power.unsigned_abs();
@@ -291,6 +321,7 @@ impl<'a> Builder<'a> {
                 let argument = self.matrix(&matrix[0]);
                 Node::call(Call::Function(Function::LogDeterminant), argument)
             }
+            Atom::Apply(Function::Exp, arguments) => self.exponential_of(&arguments[0]),
             Atom::Apply(function, arguments) => Node::Call(Call::Function(*function), self.each(arguments)),
             Atom::ExpectedSquare(square) => {
                 let inside = self.inner_sum(&square.of);
@@ -339,6 +370,44 @@ impl<'a> Builder<'a> {
             .collect();
         self.letters = outside;
         Node::log(Node::add(weights))
+    }
+
+    /// `exp(sum)`; logs of the distribution function of a standard normal are taken outside, so that a hazard is a ratio:
+    /// `exp(-x^2 / 2) / (1 - Phi(x))`.
+    fn exponential_of(&mut self, sum: &Sum) -> Node {
+        let (mut above, mut below, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+        for term in &sum.terms {
+            let whole = term.sums.is_empty() && term.coefficient.0.abs() == 1.0;
+            let function = match term.factors.as_slice() {
+                [Factor { atom: Atom::Apply(function, argument), power: 1 }] if whole => {
+                    Some((function, argument))
+                }
+                _ => None,
+            };
+            let node = match function {
+                Some((Function::StandardNormalLogCdf, argument)) => self.phi(&argument[0]),
+                Some((Function::StandardNormalLogCcdf, argument)) => {
+                    Node::Add(vec![Node::number(1.0), self.phi(&argument[0]).negated()])
+                }
+                _ => {
+                    rest.push(term.clone());
+                    continue;
+                }
+            };
+            if term.coefficient.0 > 0.0 { above.push(node) } else { below.push(node) }
+        }
+        if above.is_empty() && below.is_empty() {
+            return Node::call(Call::Function(Function::Exp), self.inner_sum(sum));
+        }
+        if !rest.is_empty() {
+            let rest = self.inner_sum(&Sum { terms: rest });
+            above.push(Node::call(Call::Function(Function::Exp), rest));
+        }
+        Node::product(Number::one(), above, below)
+    }
+
+    fn phi(&mut self, argument: &Sum) -> Node {
+        Node::call(Call::Function(Function::Phi), self.inner_sum(argument))
     }
 
     /// `exp(sum)`, logs of points and whole numbers taken outside.
@@ -557,6 +626,7 @@ struct Piece<'t> {
 #[derive(Clone, Copy)]
 enum Content<'t> {
     Factor(&'t Factor),
+    Named(&'t NamedElement),
     Size(LetterId),
 }
 
@@ -580,6 +650,7 @@ impl Piece<'_> {
     fn rank(&self, scope: Scope<'_>) -> u8 {
         match self.content {
             Content::Size(_) => 0,
+            Content::Named(_) => 3,
             Content::Factor(factor) => match &factor.atom {
                 Atom::Observed(..) | Atom::Equal(..) | Atom::Different(..) | Atom::Less(..) => 0,
                 atom if is_constant(scope, atom) => 1,
@@ -598,60 +669,6 @@ impl Piece<'_> {
             },
         }
     }
-}
-
-/// Whether only constants stand in an atom.
-fn is_constant(scope: Scope<'_>, atom: &Atom) -> bool {
-    match atom {
-        Atom::Value(array, subscripts) => {
-            let letter = |subscript: &Subscript| matches!(subscript, Subscript::Letter(_));
-            scope.symbols.array(*array).kind == ArrayKind::Constant && subscripts.iter().all(letter)
-        }
-        Atom::Group(_) | Atom::Apply(..) => atom
-            .nested()
-            .into_iter()
-            .flat_map(|sum| &sum.terms)
-            .flat_map(|term| &term.factors)
-            .all(|factor| is_constant(scope, &factor.atom)),
-        Atom::Moment(_)
-        | Atom::Allocation { .. }
-        | Atom::LogPartition { .. }
-        | Atom::Auxiliary { .. }
-        | Atom::ExpectedSquare(_)
-        | Atom::Observed(..)
-        | Atom::Equal(..)
-        | Atom::Different(..)
-        | Atom::Less(..) => false,
-    }
-}
-
-/// `a f + b f = (a + b) f` where a and b are constants and f is not.
-fn collected(scope: Scope<'_>, sum: &Sum) -> Vec<Term> {
-    let mut groups: Vec<(Vec<LetterId>, Vec<Factor>, Vec<Term>)> = Vec::new();
-    for term in &sum.terms {
-        let (constant, rest): (Vec<Factor>, Vec<Factor>) =
-            term.factors.iter().cloned().partition(|factor| is_constant(scope, &factor.atom));
-        let cofactor = Term { sums: Vec::new(), factors: constant, coefficient: term.coefficient };
-        let like = groups
-            .iter_mut()
-            .find(|(sums, factors, _)| !rest.is_empty() && *sums == term.sums && *factors == rest);
-        match like {
-            Some((_, _, cofactors)) => cofactors.push(cofactor),
-            None => groups.push((term.sums.clone(), rest, vec![cofactor])),
-        }
-    }
-    let whole = |(sums, mut factors, mut cofactors): (Vec<LetterId>, Vec<Factor>, Vec<Term>)| {
-        if cofactors.len() == 1 {
-            let cofactor = cofactors.remove(0);
-            factors.splice(0..0, cofactor.factors);
-            return Term { sums, factors, coefficient: cofactor.coefficient };
-        }
-        let sign = if cofactors[0].coefficient.0 < 0.0 { -1.0 } else { 1.0 };
-        let inside = Sum { terms: cofactors }.scaled(sign);
-        factors.insert(0, Factor::of(Atom::Group(Box::new(inside))));
-        Term { sums, factors, coefficient: Coefficient(sign) }
-    };
-    groups.into_iter().map(whole).collect()
 }
 
 /// Appends a letter behind those of its ancestors that do not stand there yet.

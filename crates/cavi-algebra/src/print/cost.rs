@@ -4,13 +4,16 @@
 //! A coefficient is a sum of products. Its summed letters are taken out one after another, each time the one whose factors
 //! have the fewest letters together; taking one out costs the product of the sizes of these letters, and leaves a factor over the
 //! others. Where a data array that lists its entries is among the factors, its letters count as the number of entries. A sum over all other copies,
-//! `k' != k`, counts as the sum over all: their own share is taken out of a residual that is kept up to date. The inverse of a
+//! `k' != k`, counts as the sum over all: their own share is taken out of a residual that is kept up to date. A letter that data
+//! choose, `i = item[t]`, costs nothing beside the `t`. The inverse of a
 //! matrix of n rows costs n^3. What remains is an upper bound for the equations as they are printed; the constant, and what a
 //! plan saves beyond it (Gram matrices, shared covariances), are not in it.
 
 use std::collections::BTreeSet;
 
 use crate::equations::Block;
+use crate::expression::Subscript;
+use crate::rules::{Substitution, substitute};
 use crate::sum_of_products::{Atom, Sum, Term};
 use crate::symbols::{ArrayId, AxisId, BlockId, LetterId, Symbols};
 
@@ -170,6 +173,21 @@ impl Derivation<'_> {
                 self.of_term(&whole, kept, above, sizes);
             }
         }
+        // A letter that data choose, `i = item[t]`, has one value for each `t`.
+        if let Some((letter, by)) = tied(term) {
+            let map = Substitution::from([(letter, by.clone())]);
+            let mut bare = term.clone();
+            bare.factors.retain(|own| tie(&own.atom) != Some((letter, by.clone())));
+            bare.sums.retain(|own| *own != letter);
+            let mut kept = kept.clone();
+            if kept.remove(&letter) {
+                let mut letters = Vec::new();
+                by.letters(&mut letters);
+                kept.extend(letters.iter().flat_map(|own| symbols.lineage(*own)));
+                bare.sums.retain(|own| !kept.contains(own));
+            }
+            return self.of_term(&substitute(&mut symbols.clone(), &bare, &map), &kept, above, sizes);
+        }
         // A condition over entries is one of those that list them.
         let mut shapes: Vec<Shape> = Vec::new();
         let masks: Vec<Shape> = term
@@ -309,6 +327,24 @@ impl Derivation<'_> {
         }
         Node::times(factors)
     }
+}
+
+/// The letter of a condition that data choose, and the element that chooses it.
+fn tie(atom: &Atom) -> Option<(LetterId, Subscript)> {
+    match atom {
+        Atom::Equal(Subscript::Letter(letter), by @ Subscript::Index(..))
+        | Atom::Equal(by @ Subscript::Index(..), Subscript::Letter(letter)) => {
+            let mut letters = Vec::new();
+            by.letters(&mut letters);
+            (!letters.contains(letter)).then(|| (*letter, by.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// The first letter of a product that data choose.
+fn tied(term: &Term) -> Option<(LetterId, Subscript)> {
+    term.factors.iter().find_map(|own| tie(&own.atom))
 }
 
 /// `, in O(nnz(n) K)`

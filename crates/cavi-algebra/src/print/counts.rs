@@ -110,6 +110,23 @@ impl Derivation<'_> {
         items
     }
 
+    /// The names that the update of a block reads, means with the counts that they are divided by: each with its element and
+    /// the label of its equation.
+    pub(super) fn counts_of(&self, counts: &Counts, id: BlockId) -> Vec<(ArrayId, Node, String)> {
+        let natural = &counts.block(id).natural;
+        let reads = |own: &Defined| natural.iter().any(|one| one.coefficient.mentions(own.name));
+        let below = |own: &Defined| {
+            let means = counts.defined.iter().filter(|mean| reads(mean));
+            means.into_iter().any(|mean| mean.count.as_ref().is_some_and(|(count, _)| *count == own.name))
+        };
+        let wanted = counts.defined.iter().filter(|own| reads(own) || below(own));
+        let one = |own: &Defined| {
+            let label = self.label(&format!("count:{}", counts.symbols.array(own.name).name));
+            (own.name, self.sides(counts, own).0, label)
+        };
+        wanted.map(one).collect()
+    }
+
     /// Each name, and what it stands for.
     pub(super) fn definitions(&self, counts: &Counts) -> Vec<(Node, Node)> {
         counts.defined.iter().map(|own| self.sides(counts, own)).collect()

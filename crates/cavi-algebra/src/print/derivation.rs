@@ -11,6 +11,7 @@ use super::build::Builder;
 use super::counts::Counts;
 use super::document::{Item, Part, Printed, Row, Sign, Span, pieces, render, words};
 use super::model::{Defined, Stated};
+use super::named::Named;
 use super::node::{Call, Node};
 use super::notation::Notation;
 use super::standard::{Formula, Shown, Standard, StandardParameter, resolve, slots};
@@ -29,6 +30,8 @@ pub struct Derivation<'a> {
     pub stated: &'a [Stated],
     /// The deterministic names of the program, for the same formats.
     pub defined: &'a [Defined],
+    /// The same names, in which formulas are shown in every format.
+    pub named: &'a [Named],
     /// What the program says about its symbols.
     pub notation: &'a Notation,
     /// How families print.
@@ -81,6 +84,7 @@ pub fn derivation(
         program,
         stated: &[],
         defined: &[],
+        named: &[],
         notation,
         standard,
         run,
@@ -162,8 +166,11 @@ impl Derivation<'_> {
         items.push(Item::Heading(if self.has_distribution() { "Evidence lower bound" } else { "Objective" }));
         items.extend(self.elbo());
         self.one_meaning(&mut items);
+        // Symbols are told before the first formula of the derivation.
         let meanings = self.meanings(&mut items);
-        items.extend(meanings);
+        let first = |own: &Item| matches!(own, Item::Heading("Principle" | "Log joint"));
+        let place = items.iter().position(first).unwrap_or(items.len());
+        items.splice(place..place, meanings);
         self.in_notation(&mut items, format);
         drop_dangling(&mut items);
         items
@@ -259,7 +266,12 @@ impl Derivation<'_> {
     }
 
     pub(super) fn scope(&self) -> Scope<'_> {
-        Scope { taken: &self.notation.taken, ..Scope::of(self.equations) }
+        Scope { taken: &self.notation.taken, named: self.named, ..Scope::of(self.equations) }
+    }
+
+    /// The deterministic names that formulas are shown in, each with what it stands for, as text.
+    pub fn named_in_text(&self) -> Vec<(String, String)> {
+        self.named.iter().map(|own| own.in_text(self.scope())).collect()
     }
 
     pub(super) fn scope_with<'s>(&'s self, symbols: &'s Symbols) -> Scope<'s> {
@@ -380,7 +392,7 @@ impl Derivation<'_> {
         }));
         line.extend(self.for_each(&block.copies(self.symbols())));
         if let Some(bound) = block.by {
-            line.push(words(format!(", by the bound {}", self.equations.bound(bound).name)));
+            line.push(words(format!(", by {}", self.equations.bound(bound).words.step)));
         }
         if block.clamp {
             line.push(words(", clamped to the boundary where the density is infinite"));
@@ -619,7 +631,14 @@ impl Derivation<'_> {
                 Formula::Inverse(_) => parameter_of.whole(&mut builder, &parameter_of.slots),
                 _ => parameter_of.element(&mut builder, &parameter_of.slots),
             };
-            let right = parameter_of.value.node(&mut builder, &shown);
+            // What is the same for all classes goes into the constant of proportionality.
+            let value = match (formula, parameter_of.slots.last()) {
+                (Formula::Normalised(_), Some(slot)) => {
+                    parameter_of.value.clone().up_to_a_factor(&symbols, *slot)
+                }
+                _ => parameter_of.value.clone(),
+            };
+            let right = value.node(&mut builder, &shown);
             if let (Formula::Normalised(_), Some(slot)) = (formula, parameter_of.slots.last()) {
                 over = builder.subscripts_of(&[*slot]).pop().map(Span::Math).into_iter().collect();
                 rows.push(Row::proportional(left, right));

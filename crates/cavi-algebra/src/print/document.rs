@@ -171,7 +171,9 @@ pub(crate) fn render(items: &[Item], format: Format, columns: Columns) -> String
         .collect();
     let mut out = match format {
         Format::Latex => {
-            "% needs \\usepackage{amsmath,mathtools}\n\\begingroup\\allowdisplaybreaks\\emergencystretch=3em\n".to_owned()
+            "% needs \\usepackage{amsmath,mathtools}\n\\begingroup\\allowdisplaybreaks\\emergencystretch=3em\n\
+             \\clubpenalty=10000\\widowpenalty=10000\\displaywidowpenalty=10000\n"
+                .to_owned()
         }
         Format::Text | Format::Markdown => String::new(),
     };
@@ -186,7 +188,22 @@ pub(crate) fn render(items: &[Item], format: Format, columns: Columns) -> String
         let goes_on = format == Format::Latex
             && matches!(items.get(position.wrapping_sub(1)), Some(Item::Rows(_)))
             && matches!(item, Item::Paragraph(line) if begins_small(line));
-        if position > 0 && !leads && !goes_on && (format != Format::Text || heads && !under_heading) {
+        // Displays one after another have no paragraph between them. What a factor is about opens the paragraph about it.
+        let before = |back: usize| position.checked_sub(back).and_then(|place| items.get(place));
+        let follows = format == Format::Latex
+            && match item {
+                Item::Rows(_) => matches!(before(1), Some(Item::Rows(_))),
+                Item::Paragraph(_) => {
+                    matches!((before(2), before(1)), (Some(Item::Subheading(_)), Some(Item::Paragraph(_))))
+                }
+                _ => false,
+            };
+        if position > 0
+            && !leads
+            && !goes_on
+            && !follows
+            && (format != Format::Text || heads && !under_heading)
+        {
             out.push('\n');
         }
         out.push_str(block);

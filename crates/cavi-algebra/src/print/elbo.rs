@@ -104,14 +104,13 @@ impl Derivation<'_> {
         if !entropies.is_empty() {
             items.push(Item::Rows(entropies));
         }
-        if bounded {
-            items.push(Item::Paragraph(vec![words(
-                "The evidence lower bound is the sum of the right sides.",
-            )]));
+        let sum = "The evidence lower bound is the sum of the right sides";
+        if bounded && !paired {
+            items.push(Item::Paragraph(vec![words(format!("{sum}."))]));
         }
         if paired {
             let mut line = vec![
-                words("where "),
+                words(if bounded { format!("{sum}, where ") } else { "where ".to_owned() }),
                 Span::Math(Node::call(Call::Named(self.scope().natural()), Node::name("t"))),
                 words(" is the natural parameter of the statistic "),
                 Span::Math(Node::name("t")),

@@ -103,14 +103,37 @@ fn named(named: Named) -> String {
 }
 
 pub(crate) fn product(product: &Product) -> String {
+    // A sum stands behind a fraction, not on it: `1 / (2 s^2) sum_n x_n`. A ratio of two sums stays one.
+    let sums = |nodes: &[Node]| nodes.iter().any(|own| matches!(own, Node::Sum(..) | Node::Add(_)));
+    if let [front @ .., last @ Node::Sum(..)] = product.above.as_slice()
+        && !product.below.is_empty()
+        && product.number.named.is_none()
+        && !sums(front)
+        && !sums(&product.below)
+    {
+        let front = Product { above: front.to_vec(), ..product.clone() };
+        return format!("{} \\, {}", fraction(&front), factor(last, true));
+    }
+    fraction(product)
+}
+
+/// A product as it stands, on the line of a fraction or without one.
+fn fraction(product: &Product) -> String {
     let Number { negative, above, below, named: constant } = &product.number;
+    let is_fraction = !product.below.is_empty();
     let mut front = Vec::new();
-    if *below != 1 {
+    // The number in front of a fraction stands on its line: `tanh(x / 2) / (4 x)`.
+    let (mut number, mut denominator) = (None, None);
+    if is_fraction && !above.contains('e') {
+        number = (above != "1").then(|| in_latex(above));
+        denominator = (*below != 1).then(|| below.to_string());
+    } else if *below != 1 {
         front.push(format!("\\tfrac{{{}}}{{{below}}}", in_latex(above)));
     } else if above != "1" {
         front.push(in_latex(above));
     }
-    let mut upper: Vec<String> = Vec::new();
+    let mut upper: Vec<String> = number.into_iter().collect();
+    let mut lower: Vec<String> = denominator.into_iter().collect();
     // A constant that is a numeral stands first: `0.1 K`.
     let (numerals, others): (Vec<&Node>, Vec<&Node>) =
         product.above.iter().partition(|node| is_numeral(node));
@@ -118,24 +141,23 @@ pub(crate) fn product(product: &Product) -> String {
     let last = product.above.len().checked_sub(1).filter(|_| constant.is_none());
     for (position, inner) in factors.enumerate() {
         let shown = factor(inner, Some(position) == last);
-        let behind_number = position > 0 || !front.is_empty() && product.below.is_empty();
+        let behind_number = !upper.is_empty() || !front.is_empty() && !is_fraction;
         upper.push(if is_numeral(inner) && behind_number { format!("\\cdot {shown}") } else { shown });
     }
     upper.extend(constant.map(named));
-    let lower: Vec<String> = product
-        .below
-        .iter()
-        .enumerate()
-        .map(|(at, inner)| factor(inner, at + 1 == product.below.len()))
-        .collect();
-    if !lower.is_empty() {
+    for (at, inner) in product.below.iter().enumerate() {
+        let shown = factor(inner, at + 1 == product.below.len());
+        let behind = !lower.is_empty();
+        lower.push(if is_numeral(inner) && behind { format!("\\cdot {shown}") } else { shown });
+    }
+    if is_fraction {
         if upper.is_empty() {
-            upper.push(if front.is_empty() || *below != 1 { "1".to_owned() } else { front.remove(0) });
+            upper.push("1".to_owned());
         }
         // The line of a fraction brackets what stands alone above or below it.
         let alone = |nodes: &[Node], shown: &[String]| match (nodes, shown) {
             ([only @ Node::Add(_)], [_]) => node(only),
-            (_, shown) => shown.join(" \\, "),
+            (_, shown) => shown.join(" \\, ").replace(" \\, \\cdot ", " \\cdot "),
         };
         front.push(format!(
             "\\frac{{{}}}{{{}}}",
@@ -279,6 +301,17 @@ fn called(call: &Call, arguments: &[Node], closed: bool) -> String {
     if bare && *call == Call::Function(Function::Log) {
         return format!("\\ln {inside}");
     }
+    // A derivative is named by its function with primes, and called with what it is taken in.
+    if let (Call::Named(own), [argument]) = (call, arguments)
+        && own.ends_with('\'')
+    {
+        let bare = own.trim_end_matches('\'');
+        let order = match own.len() - bare.len() {
+            1 => String::new(),
+            several => format!("^{{{several}}}"),
+        };
+        return format!("\\frac{{\\partial{order} {}}}{{\\partial {}{order}}}", letter(bare), node(argument));
+    }
     if let Some(prefix) = prefix(call) {
         return format!("{prefix}{}", bracketed("(", &inside, ")"));
     }
@@ -312,6 +345,11 @@ fn called(call: &Call, arguments: &[Node], closed: bool) -> String {
 }
 
 fn element(element: &Element) -> String {
+    // A matrix with a prime is transposed; an index with one is another index.
+    if let Some(bare) = element.name.strip_suffix('\'') {
+        let Name { base, subscripts, .. } = name(bare);
+        return format!("{base}^\\top{}", subscript(&subscripts, &element.subscripts));
+    }
     let Name { base, primes, subscripts } = name(&element.name);
     let mut out = base;
     match element.number {

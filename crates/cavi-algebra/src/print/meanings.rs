@@ -5,6 +5,7 @@ use crate::expression::Function;
 use super::derivation::Derivation;
 use super::document::{Item, Part, Span, words};
 use super::node::{Call, Element, Node, Range, Relation};
+use super::number::Number;
 
 impl Derivation<'_> {
     /// The digamma function is written out where a variable is called psi.
@@ -91,6 +92,7 @@ impl Derivation<'_> {
         let entries = Node::call(Call::Named("nnz".to_owned()), x());
         let of_entries = [words("is the number of entries that the data "), Span::Math(x()), words(" list")];
         line(used.entries, entries, &of_entries);
+        lines.extend(used.functions.iter().filter_map(|function| meaning_of(*function)));
         if used.count {
             lines.push(vec![words("# counts the positions for which what follows holds")]);
         }
@@ -118,6 +120,58 @@ struct Used {
     entries: bool,
     count: bool,
     old: bool,
+    /// Functions of the language, in the order in which they are met.
+    functions: Vec<Function>,
+}
+
+/// `softplus(x) is log(1 + exp(x))`: what a function is that not every reader knows by its name.
+fn meaning_of(function: Function) -> Option<Vec<Span>> {
+    let x = || Node::name("x");
+    let one = || Node::number(1.0);
+    let exp = |node: Node| Node::call(Call::Function(Function::Exp), node);
+    let of = |arguments: Vec<Node>| Span::Math(Node::Call(Call::Function(function), arguments));
+    let normal = "the distribution function of the Normal distribution of mean 0 and variance 1";
+    let (shown, text) = match function {
+        Function::Softplus => (of(vec![x()]), Span::Math(Node::log(Node::Add(vec![one(), exp(x())])))),
+        Function::Logistic => {
+            let below = Node::Add(vec![one(), exp(x().negated())]);
+            (of(vec![x()]), Span::Math(Node::product(Number::one(), Vec::new(), vec![below])))
+        }
+        Function::Trigamma => (of(vec![x()]), words("the derivative of the digamma function")),
+        Function::LogBesselK => {
+            let text = "the log of the modified Bessel function of the second kind, of order ";
+            let mut line = vec![of(vec![Node::name("p"), x()]), words(format!(" is {text}"))];
+            line.extend([Span::Math(Node::name("p")), words(" at "), Span::Math(x())]);
+            return Some(line);
+        }
+        Function::Phi => (of(vec![x()]), words(normal)),
+        Function::InversePhi => (of(vec![x()]), words(format!("the inverse of {normal}"))),
+        Function::StandardNormalLogCdf => (of(vec![x()]), words(format!("the log of {normal}"))),
+        Function::StandardNormalLogCcdf => (of(vec![x()]), words(format!("the log of one less {normal}"))),
+        Function::StandardNormalLogQf => {
+            (of(vec![x()]), words(format!("the inverse of the log of {normal}")))
+        }
+        Function::LogMultivariateGamma => {
+            let text = "the log of the multivariate Gamma function of dimension ";
+            let mut line = vec![of(vec![x(), Node::name("n")]), words(format!(" is {text}"))];
+            line.push(Span::Math(Node::name("n")));
+            return Some(line);
+        }
+        Function::Log
+        | Function::Exp
+        | Function::Sqrt
+        | Function::SinePi
+        | Function::LogGamma
+        | Function::Digamma
+        | Function::Power
+        | Function::LogDeterminant
+        | Function::LogOneLessExp
+        | Function::EvenSoftplus
+        | Function::LogisticCurvature
+        | Function::AtMostOne
+        | Function::LogLeft => return None,
+    };
+    Some(vec![shown, words(" is "), text])
 }
 
 impl Used {
@@ -131,6 +185,11 @@ impl Used {
             Node::Element(element) => self.old |= element.name.ends_with('~'),
             Node::Call(Call::Digamma | Call::Function(Function::Digamma), _) => self.digamma = true,
             Node::Call(Call::MultivariateDigamma, _) => self.multivariate = true,
+            Node::Call(Call::Function(function), _) => {
+                if !self.functions.contains(function) {
+                    self.functions.push(*function);
+                }
+            }
             Node::Call(Call::Named(name), arguments) => match arguments.as_slice() {
                 [Node::Call(Call::Q, _)] => self.normaliser = true,
                 _ => {

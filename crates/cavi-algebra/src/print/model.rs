@@ -51,7 +51,7 @@ impl Defined {
     /// Left side, right side, and the letters that number its elements.
     pub(crate) fn nodes(&self, scope: Scope<'_>) -> (Node, Node, Vec<Node>) {
         let letters = &self.symbols.array(self.target).letters;
-        let mut builder = Builder::new(Scope { symbols: &self.symbols, ..scope }, letters);
+        let mut builder = Builder::new(Scope { symbols: &self.symbols, named: &[], ..scope }, letters);
         let subscripts: Vec<Subscript> = letters.iter().map(|letter| Subscript::Letter(*letter)).collect();
         let left = builder.element(self.target, &subscripts);
         let plates = builder.subscripts_of(letters);
@@ -76,7 +76,7 @@ impl Stated {
     /// Left side, right side, and the letters that number its copies.
     pub(crate) fn nodes(&self, scope: Scope<'_>) -> (Node, Node, Vec<Node>) {
         let letters: Vec<LetterId> = self.letters.iter().map(|(letter, _)| *letter).collect();
-        let scope = Scope { symbols: &self.symbols, ..scope };
+        let scope = Scope { symbols: &self.symbols, named: &[], ..scope };
         let mut builder = Builder::new(scope, &letters);
         let left = builder.sliced(self.target, &self.letters);
         let those = |sliced: bool| -> Vec<LetterId> {

@@ -175,6 +175,11 @@ impl Node {
             });
         }
         for node in opened {
+            // What stands above and below the line cancels.
+            if let Some(place) = below.iter().position(|other| *other == node) {
+                below.remove(place);
+                continue;
+            }
             match merged.iter_mut().find(|(other, _)| *other == node) {
                 Some((_, count)) => *count += 1,
                 None => merged.push((node, 1)),

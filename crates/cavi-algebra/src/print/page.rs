@@ -33,16 +33,22 @@ impl Measure {
 
 /// What an indented line loses: `\\quad` or `\\qquad`.
 const INDENT: f64 = 20.0;
+/// Stands before a piece that begins a line: the first of an addend in brackets that has to be broken itself.
+const BEGINS: char = '\u{1}';
+/// What is left of a line for a factor behind something, at the least.
+const NARROW: f64 = 60.0;
 /// The least room for a right side with a remark beside it; with less, the remark has a line of its own.
 const BESIDE: f64 = 120.0;
 /// More lines than these may stand on two pages.
 const LONG: usize = 5;
 /// The space before a remark.
 const GAP: f64 = 22.0;
+/// As many lines fewer are worth a left side on a line of its own.
+const SAVED: usize = 2;
 
 fn span_in_latex(span: &Span) -> String {
     match span {
-        Span::Words(text) => escape(text),
+        Span::Words(text) => prose(text),
         Span::Stated(text) => format!("\\texttt{{{}}}", escape(text)),
         Span::Math(Node::Call(Call::Family(name), arguments)) if is_wide(span, 150.0) => {
             // The arguments are formulas of their own, between which a line may end.
@@ -62,8 +68,46 @@ fn span_in_latex(span: &Span) -> String {
     }
 }
 
+/// A sentence; two formulas with a sign of equality between them are one.
+fn sentence(spans: &[Span]) -> String {
+    spans.iter().map(span_in_latex).collect::<String>().replace("$ = $", " = ")
+}
+
+/// Words that stand for symbols, which a sentence has in plain text.
+const SYMBOLS: [(&str, &str); 5] = [
+    ("q", "$q$"),
+    (">=", "$\\geq$"),
+    ("~", "$\\sim$"),
+    ("-log q", "$-\\ln q$"),
+    ("log Gamma", "$\\ln\\Gamma$"),
+];
+
+/// Plain words in LaTeX, symbols among them as symbols.
+fn prose(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    let mut at_start = true;
+    while !rest.is_empty() {
+        let symbol = SYMBOLS.iter().filter(|_| at_start).find(|(word, _)| {
+            let behind = rest.strip_prefix(word).map(|behind| behind.chars().next());
+            behind.is_some_and(|next| next.is_none_or(|c| " ,.;:".contains(c)))
+        });
+        if let Some((word, shown)) = symbol {
+            out.push_str(shown);
+            rest = &rest[word.len()..];
+            at_start = false;
+            continue;
+        }
+        let end = rest.find(' ').map_or(rest.len(), |place| place + 1);
+        out.push_str(&escape(&rest[..end]));
+        rest = &rest[end..];
+        at_start = true;
+    }
+    out
+}
+
 pub(crate) fn in_latex(item: &Item, measure: Measure) -> String {
-    let spans = |spans: &[Span]| spans.iter().map(span_in_latex).collect::<String>();
+    let spans = sentence;
     match item {
         Item::Title(title) => format!("\\section*{{{}}}\n", escape(title)),
         Item::Heading(heading) => format!("\\subsection*{{{}}}\n", escape(heading)),
@@ -79,7 +123,7 @@ pub(crate) fn in_latex(item: &Item, measure: Measure) -> String {
                 format!("  \\item {open}{}{close}\n", spans(line))
             };
             let items: String = lines.iter().map(item).collect();
-            format!("\\begin{{itemize}}\n{items}\\end{{itemize}}\n")
+            format!("\\begin{{itemize}}\\setlength{{\\itemsep}}{{0pt}}\n{items}\\end{{itemize}}\n")
         }
         Item::Program(lines) => {
             let line = |line: &String| {
@@ -119,8 +163,7 @@ fn nested(lines: &[Line], depth: usize, place: &mut usize) -> String {
         if line.depth > depth {
             out.push_str(&nested(lines, depth + 1, place));
         } else {
-            let text: String = line.text.iter().map(span_in_latex).collect();
-            out.push_str(&format!("{indent}  \\item {text}\n"));
+            out.push_str(&format!("{indent}  \\item {}\n", sentence(&line.text)));
             *place += 1;
         }
     }
@@ -128,19 +171,26 @@ fn nested(lines: &[Line], depth: usize, place: &mut usize) -> String {
     out
 }
 
-/// Rows in groups that share a display: neighbours, except for those with a wide left side. For each its rows, each in lines.
+/// Rows in groups that share a display: neighbours, except for those whose left side has a line of its own, since it is wide or
+/// since the right side is so much shorter there. For each its rows, each in lines.
 fn grouped(rows: &[Row], measure: Measure) -> Vec<Vec<(&Row, Vec<String>)>> {
     let left = |row: &Row| width(&latex::node(&row.left));
+    let alone = |row: &Row| {
+        let beside = || row_in_latex(row, left(row), measure).len();
+        left(row) > measure.left || beside() >= row_in_latex(row, f64::INFINITY, measure).len() + SAVED
+    };
     let mut out = Vec::new();
     let mut start = 0;
     while start < rows.len() {
-        let alone = left(&rows[start]) > measure.left;
         let mut end = start + 1;
-        while !alone && end < rows.len() && left(&rows[end]) <= measure.left {
+        while !alone(&rows[start]) && end < rows.len() && !alone(&rows[end]) {
             end += 1;
         }
         let together = &rows[start..end];
-        let widest = together.iter().map(left).fold(0.0, f64::max);
+        let widest = match together {
+            [only] if alone(only) => f64::INFINITY,
+            several => several.iter().map(left).fold(0.0, f64::max),
+        };
         out.push(together.iter().map(|row| (row, row_in_latex(row, widest, measure))).collect());
         start = end;
     }
@@ -193,8 +243,10 @@ fn row_in_latex(row: &Row, widest: f64, measure: Measure) -> Vec<String> {
     let notes: Vec<Option<String>> = row.parts.iter().map(note).collect();
     let remark = notes.iter().flatten().map(|note| width(note) + GAP).fold(0.0, f64::max);
     let whole = measure.column - INDENT - if alone { INDENT } else { widest };
-    // A remark that leaves too little room stands below.
-    let below = whole - remark < BESIDE && remark > 0.0;
+    // A remark that leaves too little room stands below, as does one that costs lines of its own.
+    let lines = |room: f64| row.parts.iter().map(|part| filled(&part.node, false, room).len()).sum::<usize>();
+    let noted = notes.iter().flatten().count();
+    let below = remark > 0.0 && (whole - remark < BESIDE || lines(whole - remark) > lines(whole) + noted);
     let room = if below { whole } else { whole - remark };
     let mut out = Vec::new();
     if alone {
@@ -204,6 +256,9 @@ fn row_in_latex(row: &Row, widest: f64, measure: Measure) -> Vec<String> {
     for (part, note) in row.parts.iter().zip(notes) {
         let mut shown = filled(&part.node, first, room);
         match (shown.last_mut(), note) {
+            (Some(last), Some(note)) if below && width(last) + width(&note) + GAP <= whole => {
+                last.push_str(&format!(" \\qquad {note}"));
+            }
             (Some(_), Some(note)) if below => shown.push(format!("\\qquad {note}")),
             (Some(last), Some(note)) => last.push_str(&format!(" && {note}")),
             (_, None) | (None, _) => {}
@@ -229,7 +284,8 @@ fn note(part: &Part) -> Option<String> {
     Some(format!("\\text{{({})}}", [escape(words), names.join(", ")].join(" ").trim_end()))
 }
 
-/// The addends of a part on as few lines as fit. What goes on with an addend is indented.
+/// The addends of a part on as few lines as fit. An addend that has to be broken begins a line, and what goes on with it is
+/// indented.
 fn filled(node: &Node, first: bool, room: f64) -> Vec<String> {
     let addends = node.addends();
     if addends.is_empty() {
@@ -243,10 +299,19 @@ fn filled(node: &Node, first: bool, room: f64) -> Vec<String> {
             (false, false) => "{}+ ",
             (false, true) => "{}- ",
         };
-        for (number, piece) in around(sign, broken(addend, room), "").into_iter().enumerate() {
+        let pieces = around(sign, broken(addend, room, room), "");
+        let several = pieces.len() > 1;
+        // Below the addends of a bracket what goes on with one of them is indented once more.
+        let nested = pieces.iter().skip(1).any(|piece| piece.trim_start_matches(BEGINS).starts_with("{}"));
+        let deeper = if nested { "\\quad " } else { "" };
+        for (number, piece) in pieces.into_iter().enumerate() {
+            let (piece, begins) = match piece.strip_prefix(BEGINS) {
+                Some(piece) => (piece.to_owned(), true),
+                None => (piece, false),
+            };
             let size = width(&piece);
             match lines.last_mut() {
-                Some((line, used)) if *used + size <= room => {
+                Some((line, used)) if *used + size <= room && !begins && (number > 0 || !several) => {
                     // Behind something a sign is binary by itself.
                     line.push(' ');
                     line.push_str(piece.strip_prefix("{}").unwrap_or(&piece));
@@ -255,7 +320,7 @@ fn filled(node: &Node, first: bool, room: f64) -> Vec<String> {
                 Some(_) if number > 0 => {
                     // A product that goes on says so.
                     let goes_on = match piece.strip_prefix("\\, ") {
-                        Some(factor) => format!("\\quad {{}}\\times {factor}"),
+                        Some(factor) => format!("\\quad {deeper}{{}}\\times {factor}"),
                         None => format!("\\quad {piece}"),
                     };
                     lines.push((goes_on, size + INDENT));
@@ -267,41 +332,48 @@ fn filled(node: &Node, first: bool, room: f64) -> Vec<String> {
     lines.into_iter().map(|(line, _)| line).collect()
 }
 
-/// A node in pieces, between which a line may end. One that fits is one piece.
-fn broken(node: &Node, room: f64) -> Vec<String> {
+/// A node in pieces, between which a line may end. One that fits is one piece. Something may stand before the first piece on its
+/// line, which leaves `first` of the `room`.
+fn broken(node: &Node, first: f64, room: f64) -> Vec<String> {
     let whole = latex::node(node);
-    if width(&whole) <= room {
+    if width(&whole) <= first {
         return vec![whole];
     }
+    let inside = room - INDENT;
+    let behind = |head: &str| (first - width(head)).max(NARROW);
     match node {
-        Node::Add(_) => signed(node, room),
-        Node::Product(product) => factors(product, room).unwrap_or_else(|| vec![whole]),
+        Node::Add(_) => signed(node, first, room),
+        Node::Product(product) => factors(product, first, room).unwrap_or_else(|| vec![whole]),
         Node::Sum(over, body) => {
             let head = format!("\\sum_{{{}}} ", latex::range(over));
             match &**body {
-                Node::Add(_) => around(&format!("{head}\\bigl("), signed(body, room - INDENT), "\\bigr)"),
-                other => around(&head, broken(other, beside(&head, room)), ""),
+                Node::Add(_) => {
+                    around(&format!("{head}\\bigl("), signed(body, behind(&head), inside), "\\bigr)")
+                }
+                other => around(&head, broken(other, behind(&head), inside), ""),
             }
         }
         Node::Power(base, exponent) => {
             let close = format!("\\bigr)^{{{}}}", latex::node(exponent));
-            around("\\bigl(", broken(base, room - INDENT), &close)
+            around("\\bigl(", broken(base, first - INDENT, inside), &close)
         }
         Node::Call(Call::Argument(name), arguments) if arguments.len() == 1 => {
-            around(&format!("{} = ", upright(name)), broken(&arguments[0], room - INDENT), "")
+            around(&format!("{} = ", upright(name)), broken(&arguments[0], first - INDENT, inside), "")
         }
-        Node::Expectation(inner) => around("\\mathrm{E}\\bigl[", broken(inner, room - INDENT), "\\bigr]"),
+        Node::Expectation(inner) => {
+            around("\\mathrm{E}\\bigl[", broken(inner, first - INDENT, inside), "\\bigr]")
+        }
         Node::Call(Call::Function(Function::Sqrt), arguments) if arguments.len() == 1 => {
-            around("\\bigl(", broken(&arguments[0], room - INDENT), "\\bigr)^{1/2}")
+            around("\\bigl(", broken(&arguments[0], first - INDENT, inside), "\\bigr)^{1/2}")
         }
         Node::Call(call, arguments) => match (latex::prefix(call), arguments.as_slice()) {
             (Some(name), [only]) => {
-                around(&format!("{name}\\bigl("), broken(only, beside(&name, room)), "\\bigr)")
+                around(&format!("{name}\\bigl("), broken(only, behind(&name), inside), "\\bigr)")
             }
             (Some(name), several) => {
                 let last = several.len() - 1;
                 let pieces = several.iter().enumerate().flat_map(|(at, own)| {
-                    around("", broken(own, room - INDENT), if at < last { "," } else { "" })
+                    around("", broken(own, inside, inside), if at < last { "," } else { "" })
                 });
                 around(&format!("{name}\\bigl("), pieces.collect(), "\\bigr)")
             }
@@ -321,11 +393,6 @@ fn broken(node: &Node, room: f64) -> Vec<String> {
     }
 }
 
-/// The room for what stands behind something on a line, but never too little for a factor.
-fn beside(head: &str, room: f64) -> f64 {
-    (room - INDENT - width(head)).max(60.0)
-}
-
 /// Pieces with something before the first and behind the last.
 fn around(open: &str, mut pieces: Vec<String>, close: &str) -> Vec<String> {
     pieces[0] = format!("{open}{}", pieces[0]);
@@ -335,7 +402,7 @@ fn around(open: &str, mut pieces: Vec<String>, close: &str) -> Vec<String> {
 }
 
 /// The addends as pieces, each with its sign.
-fn signed(node: &Node, room: f64) -> Vec<String> {
+fn signed(node: &Node, first: f64, room: f64) -> Vec<String> {
     let mut pieces = Vec::new();
     for (position, (negative, addend)) in node.addends().iter().enumerate() {
         let sign = match (position, negative) {
@@ -344,17 +411,23 @@ fn signed(node: &Node, room: f64) -> Vec<String> {
             (_, false) => "{}+ ",
             (_, true) => "{}- ",
         };
-        pieces.extend(around(sign, broken(addend, room), ""));
+        let first = if position == 0 { first } else { room };
+        let mut own = around(sign, broken(addend, first, room), "");
+        if position > 0 && own.len() > 1 {
+            own[0].insert(0, BEGINS);
+        }
+        pieces.extend(own);
     }
     pieces
 }
 
 /// The factors of a product as pieces; what it is divided by stands in front, or behind as an inverse where it is too wide.
-fn factors(product: &Product, room: f64) -> Option<Vec<String>> {
+fn factors(product: &Product, first: f64, room: f64) -> Option<Vec<String>> {
     if product.number.named.is_some() {
         return None;
     }
-    let below = |inner: &Node| width(&latex::node(inner)) > room - INDENT;
+    let inside = room - INDENT;
+    let below = |inner: &Node| width(&latex::node(inner)) > inside;
     // A fraction does not break, a product with an inverse does.
     let inverted = product.below.iter().any(below);
     if product.above.is_empty() && !inverted {
@@ -373,32 +446,40 @@ fn factors(product: &Product, room: f64) -> Option<Vec<String>> {
     let last = product.above.len().saturating_sub(1);
     for (at, factor) in product.above.iter().enumerate() {
         let shown = latex::factor(factor, at == last);
-        // A number in front stands alone where it leaves no room for the first factor.
-        let alone =
-            open.strip_suffix(" \\, ").filter(|open| width(open) + width(&shown) > room).map(str::to_owned);
-        let stands_alone = alone.is_some();
-        if let Some(alone) = alone {
-            pieces.push(alone);
-            open = String::new();
-        }
-        let mut own = if width(&shown) <= room {
-            vec![shown]
-        } else {
-            match factor {
-                Node::Add(_) => around("\\bigl(", signed(factor, room - INDENT), "\\bigr)"),
-                Node::Sum(..) if at < last => around("\\bigl(", broken(factor, room - INDENT), "\\bigr)"),
-                other => broken(other, room - INDENT),
-            }
+        // What the line of the first piece leaves, behind the number in front.
+        let left = if at == 0 { first - width(&open) } else { room };
+        let in_pieces = |left: f64| match factor {
+            Node::Add(_) => around("\\bigl(", signed(factor, left - INDENT, inside), "\\bigr)"),
+            Node::Sum(..) if at < last => around("\\bigl(", broken(factor, left - INDENT, inside), "\\bigr)"),
+            other => broken(other, left, inside),
         };
+        let mut own = vec![shown];
+        if width(&own[0]) > left {
+            let pieces_of = in_pieces(left.max(NARROW));
+            // A number in front stands alone where what follows neither fits nor breaks behind it.
+            let stands = width(&pieces_of[0]) > left && open.ends_with(" \\, ");
+            if stands {
+                pieces.push(open.trim_end_matches(" \\, ").to_owned());
+                open = String::new();
+            }
+            if !stands {
+                own = pieces_of;
+            } else if width(&own[0]) > inside {
+                own = in_pieces(inside);
+            }
+            if stands {
+                own[0] = format!("\\, {}", own[0]);
+            }
+        }
         own[0] = format!("{open}{}", own[0]);
         open = String::new();
-        if at > 0 || stands_alone {
+        if at > 0 {
             own[0] = format!("\\, {}", own[0]);
         }
         pieces.extend(own);
     }
     for inner in product.below.iter().filter(|_| inverted) {
-        let mut own = around("\\bigl(", broken(inner, room - INDENT), "\\bigr)^{-1}");
+        let mut own = around("\\bigl(", broken(inner, inside, inside), "\\bigr)^{-1}");
         own[0] = if pieces.is_empty() { format!("{open}{}", own[0]) } else { format!("\\, {}", own[0]) };
         pieces.extend(own);
     }
@@ -414,7 +495,7 @@ pub(crate) fn in_markdown(item: &Item) -> String {
             // Equations in Markdown have no numbers.
             Span::Reference(_) => String::new(),
         };
-        spans.iter().map(span).collect::<String>()
+        spans.iter().map(span).collect::<String>().replace("$ = $", " = ")
     };
     match item {
         Item::Title(title) => format!("# {title}\n"),

@@ -95,7 +95,7 @@ impl Derivation<'_> {
             Span::Math(Node::name(&format!("delta_{name}"))),
             words(" is standard normal, and "),
             Span::Math(Node::name(&format!("C_{name}'^-1"))),
-            words(" is computed once a fit."),
+            words(" is computed once, before the fit."),
         ];
         vec![Item::Rows(rows), Item::Paragraph(text)]
     }

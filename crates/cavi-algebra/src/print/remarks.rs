@@ -91,9 +91,12 @@ impl Derivation<'_> {
             lines.push(vec![
                 words("The same bound follows from a latent class for each of the "),
                 Span::Math(count.clone()),
-                words(" units: with q of the classes independent, of probabilities "),
+                words(" units. With these independent under q, of probabilities "),
                 Span::Math(share.clone()),
-                words(", their expected log-probabilities and entropies add up to the bound above, and a class has "),
+                words(
+                    ", the expected log-probabilities of the classes and their entropies add up to the bound above; a class \
+                     has ",
+                ),
                 Span::Math(Node::times(vec![count, share])),
                 words(" units in expectation."),
             ]);
@@ -123,6 +126,7 @@ impl Derivation<'_> {
         if natural.iter().any(|own| own.coefficient.is_zero() || may_vanish(&own.coefficient)) {
             return Vec::new();
         }
+        let empty = natural.iter().any(|own| may_be_empty(&own.coefficient));
         let value = resolve(&mut symbols, &ratio, &natural, &[], &[]);
         let mut builder = Builder::new(self.scope_with(&symbols), &block.plates);
         let moment = self.moment(id, &Statistic::identity(), &[]);
@@ -131,7 +135,7 @@ impl Derivation<'_> {
         line.extend(separated(constants.into_iter().map(|array| Span::Math(self.name(array))).collect()));
         line.push(words(" at 0, the mean of "));
         line.push(Span::Math(self.left_of(block)));
-        line.push(words(" is"));
+        line.push(words(if empty { " is, where its sums are not empty," } else { " is" }));
         vec![Item::Paragraph(line), Item::Rows(vec![row])]
     }
 
@@ -164,6 +168,14 @@ fn only_constants(symbols: &Symbols, sum: &Sum) -> Option<Vec<ArrayId>> {
 fn may_vanish(sum: &Sum) -> bool {
     sum.terms.iter().any(|term| {
         term.sums.is_empty() && term.factors.iter().any(|factor| matches!(factor.atom, Atom::Observed(..)))
+    })
+}
+
+/// Whether a sum may run over nothing: over the entries of a group, which may have none.
+fn may_be_empty(sum: &Sum) -> bool {
+    sum.terms.iter().any(|term| {
+        let chosen = |own: &Atom| matches!(own, Atom::Equal(..) | Atom::Different(..) | Atom::Less(..));
+        !term.sums.is_empty() && term.factors.iter().any(|factor| chosen(&factor.atom))
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::equations::{Auxiliary, Block, Equations, Site};
 use crate::symbols::{AuxiliaryId, AxisId, LetterId, SiteId, Symbols};
 
+use super::named::Named;
 use super::words::plain;
 
 /// What the names of an expression stand for.
@@ -18,6 +19,8 @@ pub struct Scope<'a> {
     pub auxiliaries: &'a [Auxiliary],
     /// Further names of the page, deterministic ones and chosen symbols: nothing else is called as they are.
     pub taken: &'a [String],
+    /// Deterministic names, in which formulas are shown.
+    pub named: &'a [Named],
 }
 
 /// What allocations are called, as long as no variable is.
@@ -33,7 +36,7 @@ const OBJECTIVE: [&str; 3] = ["L", "F", "objective"];
 impl<'a> Scope<'a> {
     /// For expressions before expectations: they mention no block.
     pub fn before(symbols: &'a Symbols) -> Scope<'a> {
-        Scope { symbols, blocks: &[], sites: &[], auxiliaries: &[], taken: &[] }
+        Scope { symbols, blocks: &[], sites: &[], auxiliaries: &[], taken: &[], named: &[] }
     }
 
     /// For everything in a derivation.
@@ -44,6 +47,7 @@ impl<'a> Scope<'a> {
             sites: &equations.sites,
             auxiliaries: &equations.auxiliaries,
             taken: &[],
+            named: &[],
         }
     }
 

@@ -33,8 +33,7 @@ impl Derivation<'_> {
         if rows.is_empty() {
             return Vec::new();
         }
-        let text = "The expectation of a square is the square of the expectation, and what the uncertainty of the factors \
-                    of q adds:";
+        let text = "The expectation of a square is the square of the expectation plus what the uncertainty of q adds:";
         let mut items = vec![Item::Heading("Expected squares"), Item::Paragraph(vec![words(text)])];
         items.extend(rows.into_iter().map(|row| Item::Rows(vec![row])));
         items

@@ -153,6 +153,30 @@ pub(crate) enum Resolved {
     Whole(Function, Box<Resolved>),
 }
 
+impl Resolved {
+    /// The exponential of a sum without the terms that do not depend on a letter; anything else as it is.
+    pub(crate) fn up_to_a_factor(self, symbols: &Symbols, letter: LetterId) -> Resolved {
+        match self {
+            Resolved::Normalised(inner) => {
+                Resolved::Normalised(Box::new(inner.up_to_a_factor(symbols, letter)))
+            }
+            Resolved::Call(call @ Call::Function(Function::Exp), mut arguments) => {
+                if let [Resolved::Sum(sum)] = arguments.as_mut_slice() {
+                    let depends = |term: &Term| {
+                        let letters = term.factors.iter().flat_map(|own| own.atom.free_letters(symbols));
+                        letters.into_iter().flat_map(|own| symbols.lineage(own)).any(|own| own == letter)
+                    };
+                    if sum.terms.iter().any(depends) {
+                        sum.terms.retain(depends);
+                    }
+                }
+                Resolved::Call(call, arguments)
+            }
+            other => other,
+        }
+    }
+}
+
 /// The slot letters that a formula is printed over.
 pub(crate) fn slots(formula: &Formula, naturals: &[Natural], before: &[Shown]) -> Vec<LetterId> {
     let longest = |formulas: &[&Formula]| {

@@ -3,10 +3,11 @@
 use crate::canonical::canonical;
 use crate::contribution::Contribution;
 use crate::equations::{Block, Mode};
-use crate::sum_of_products::{Atom, Sum, dedup};
+use crate::sum_of_products::{Atom, Sum, Term, dedup};
 use crate::symbols::{AuxiliaryId, BlockId, LetterId, SiteId, StatementId, Symbols};
 
 use super::build::Builder;
+use super::collected::without_choices;
 use super::derivation::{Derivation, separated};
 use super::document::{Item, Part, Row, Sign, Span, words};
 use super::node::{Call, Node};
@@ -45,8 +46,7 @@ impl Derivation<'_> {
         }
         if !shared.is_empty() {
             items.extend(alone.then_some(Item::Heading("Implicit factors")));
-            let first =
-                "Only under the factors that are always at their optimum, the expectation of the terms with ";
+            let first = "Under the implicit factors of q alone, which are always at their optimum, the expectation of the terms with ";
             items.push(self.about(block, first, ":"));
             items.push(self.step(&shared, alone, |own| &own.bounded));
         }
@@ -141,7 +141,7 @@ impl Derivation<'_> {
             items.extend(tangents.into_iter().flat_map(|own| self.auxiliary(own)));
         }
         let also = match bounded.iter().any(|own| self.shares(&own.bounded)) {
-            true => " and in expectation under the factors that are always at their optimum",
+            true => " and in expectation under the implicit factors of q",
             false => "",
         };
         let first = format!("By {}, for any {held}{also}, the terms with ", steps.join(" and "));
@@ -154,6 +154,16 @@ impl Derivation<'_> {
         let block = self.equations.block(id);
         let mut symbols = self.symbols().clone();
         let sums: Vec<Sum> = contributions.iter().map(|own| own.expected(&mut symbols, block)).collect();
+        // What does not hold the variables of the factor is part of the constant.
+        let own = |term: &Term| block.members.iter().any(|member| Sum::term(term.clone()).mentions(*member));
+        let sums: Vec<Sum> = sums
+            .into_iter()
+            .map(|sum| {
+                let all = sum.terms.into_iter().map(|term| without_choices(&symbols, &term));
+                let (held, rest): (Vec<Term>, Vec<Term>) = all.partition(own);
+                Sum { terms: if held.is_empty() { rest } else { held } }
+            })
+            .collect();
         let letters: &[LetterId] = if block.ascent.is_some() { &[] } else { &block.plates };
         let mut builder = Builder::new(self.scope_with(&symbols), letters);
         let left = match block.mode {
@@ -191,10 +201,10 @@ impl Derivation<'_> {
         let joint = if bounded { "the log joint, bounded as above," } else { "the log joint" };
         let words_of = match (block.by, random) {
             (Some(bound), _) => {
-                let name = self.equations.bound(bound).name;
+                let name = self.equations.bound(bound).words.step;
                 format!(
-                    "By the bound {name} at the values before the update, marked ~; it separates the elements, so that each \
-                     is a problem of its own:"
+                    "By {name} at the values before the update, marked ~. This bound separates the elements, so that each is \
+                     a problem of its own:"
                 )
             }
             (None, _) if block.ascent.is_some() => {

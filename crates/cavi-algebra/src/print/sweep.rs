@@ -1,13 +1,16 @@
 //! The order of a sweep: in one line as programs write it, and as an algorithm.
 
 use crate::equations::Mode;
-use crate::symbols::{AuxiliaryId, BlockId, LetterId, SiteId};
+use crate::expression::Function;
+use crate::symbols::{ArrayId, AuxiliaryId, BlockId, LetterId, SiteId};
 
 use super::build::Builder;
 use super::cost::costing;
+use super::counts::Counts;
 use super::derivation::{Derivation, separated};
 use super::document::{Item, Line, Span, words};
-use super::node::Node;
+use super::node::{Call, Node};
+use super::number::Number;
 
 /// An item of a printed sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +32,12 @@ pub enum SweepStep {
     Group(Vec<SweepItem>),
     /// One item after another, `[a, b]`.
     Sequence(Vec<SweepItem>),
+}
+
+/// The expected counts and means of a page, and which of them are up to date at a line of the algorithm.
+struct Known {
+    counts: Counts,
+    names: Vec<ArrayId>,
 }
 
 impl SweepItem {
@@ -176,8 +185,9 @@ impl Derivation<'_> {
         let mut lines: Vec<Line> = before.map(|text| Line { depth: 0, text }).collect();
         let repeat = vec![words("Repeat: one sweep, in this order.")];
         lines.push(Line { depth: 0, text: repeat });
+        let mut known = Known { counts: self.counts(), names: Vec::new() };
         for item in self.items() {
-            self.algorithm_item(&item, 1, true, &mut lines);
+            self.algorithm_item(&item, 1, true, &mut known, &mut lines);
         }
         lines.push(Line { depth: 1, text: vec![words(format!("Evaluate the {}.", self.objective()))] });
         lines.push(Line { depth: 0, text: self.until() });
@@ -193,6 +203,33 @@ impl Derivation<'_> {
         let mut line = vec![words("Start from ")];
         line.extend(separated(stated));
         line.push(words("; what is not given starts at random."));
+        let takes = |what: &str| self.run.start.iter().any(|own| own.contains(&format!("{what}(")));
+        let math = |node: Node| Span::Math(node);
+        let root = || Node::call(Call::Function(Function::Sqrt), Node::name("N"));
+        let scaled = || Node::times(vec![Node::name("V"), Node::name("S")]);
+        if takes("pca") {
+            line.extend([
+                words(" Principal components (pca) are the leading singular vectors "),
+                math(Node::name("U")),
+                words(" and "),
+                math(Node::name("V")),
+                words(" and values "),
+                math(Node::name("S")),
+                words(" of the data, centred over their first axis, of size "),
+                math(Node::name("N")),
+                words(": a variable over that axis starts at "),
+                math(Node::times(vec![root(), Node::name("U")])),
+                words(", any other at "),
+                math(Node::product(Number::one(), vec![scaled()], vec![root()])),
+                words("."),
+            ]);
+        }
+        if takes("kmeans") {
+            line.push(words(
+                " Clusters (kmeans) are those of the k-means algorithm: an index starts at the cluster of its row, any other \
+                 variable at the centres.",
+            ));
+        }
         Some(line)
     }
 
@@ -233,7 +270,14 @@ impl Derivation<'_> {
         if self.has_distribution() { "ELBO" } else { "objective" }
     }
 
-    fn algorithm_item(&self, item: &SweepItem, depth: usize, refreshes: bool, lines: &mut Vec<Line>) {
+    fn algorithm_item(
+        &self,
+        item: &SweepItem,
+        depth: usize,
+        refreshes: bool,
+        known: &mut Known,
+        lines: &mut Vec<Line>,
+    ) {
         let mut depth = depth;
         let mut push = |depth: usize, text: Vec<Span>| lines.push(Line { depth, text });
         if item.reset {
@@ -247,6 +291,7 @@ impl Derivation<'_> {
         if item.repeat != 1 {
             push(depth, vec![words(format!("Repeat {} times:", item.repeat))]);
             depth += 1;
+            known.names.clear();
         }
         let reads = |item: &SweepItem| item.blocks().iter().any(|id| self.equations.reads_held(*id));
         let refresh = |lines: &mut Vec<Line>| {
@@ -257,7 +302,15 @@ impl Derivation<'_> {
         match &item.step {
             SweepStep::Block(id) => {
                 refresh(lines);
+                if refreshes && reads(item) {
+                    known.names.clear();
+                }
+                lines.extend(self.counting(*id, known).map(|text| Line { depth, text }));
                 lines.push(Line { depth, text: self.algorithm_block(*id) });
+                // What is counted are the classes of a block or, of implicit factors, at the newest values of all blocks.
+                if self.equations.block(*id).classes.is_some() || !self.implicit().is_empty() && refreshes {
+                    known.names.clear();
+                }
             }
             SweepStep::Group(items) => {
                 refresh(lines);
@@ -266,12 +319,37 @@ impl Derivation<'_> {
                     None => "In this order:".to_owned(),
                 };
                 lines.push(Line { depth, text: vec![words(text)] });
-                items.iter().for_each(|own| self.algorithm_item(own, depth + 1, false, lines));
+                known.names.clear();
+                items.iter().for_each(|own| self.algorithm_item(own, depth + 1, false, known, lines));
+                known.names.clear();
             }
             SweepStep::Sequence(items) => {
-                items.iter().for_each(|own| self.algorithm_item(own, depth, refreshes, lines));
+                items.iter().for_each(|own| self.algorithm_item(own, depth, refreshes, known, lines));
             }
         }
+    }
+
+    /// `Compute N[k] and x_bar[k,j].` What a block reads of the expected counts and means that was not computed since the last
+    /// change of the classes.
+    fn counting(&self, id: BlockId, known: &mut Known) -> Option<Vec<Span>> {
+        let wanted: Vec<(ArrayId, Node, String)> = self
+            .counts_of(&known.counts, id)
+            .into_iter()
+            .filter(|(name, ..)| !known.names.contains(name))
+            .collect();
+        if wanted.is_empty() {
+            return None;
+        }
+        let mut text = vec![words("Compute ")];
+        for (place, (name, node, label)) in wanted.into_iter().enumerate() {
+            if place > 0 {
+                text.push(words(", "));
+            }
+            text.extend([Span::Math(node), Span::Reference(label)]);
+            known.names.push(name);
+        }
+        text.push(words("."));
+        Some(text)
     }
 
     /// `Set the allocations phi[d,v,k] to their optimum.`

@@ -107,7 +107,7 @@ pub(crate) fn name(text: &str) -> Name {
         let Name { base, subscripts, .. } = name(bare);
         let below =
             if subscripts.is_empty() { String::new() } else { format!("_{{{}}}", subscripts.join(",")) };
-        return Name { base: format!("({base}{below}'^{{-1}})"), primes: 0, subscripts: Vec::new() };
+        return Name { base: format!("({base}{below}^{{-\\top}})"), primes: 0, subscripts: Vec::new() };
     }
     // `sigma^2` is one symbol.
     if let Some(bare) = text.strip_suffix("^2") {

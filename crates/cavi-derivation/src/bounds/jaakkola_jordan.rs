@@ -91,7 +91,7 @@ impl Bound for JaakkolaJordan {
     fn words(&self) -> BoundWords {
         BoundWords {
             of: "The tangent bound of softplus",
-            holds: "Beside a line, softplus is concave in the square of its argument, and lies below its tangents:",
+            holds: "Up to a linear term softplus is concave in the square of its argument, so that it lies below its tangents:",
             equal: "with equality where they touch:",
             best: Some(
                 "Under q the argument is random, and the expected bound is best where the square is its expectation:",

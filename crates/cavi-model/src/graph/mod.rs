@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use cavi_algebra::{ArrayId, ArrayKind, Expression, LetterId, Support, Symbols};
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use crate::model::{DefinitionSpec, Model, Statement};
+use crate::model::{DefinitionAsWritten, Model, Statement};
 use crate::print;
 
 pub use dot::dot;
@@ -89,10 +89,12 @@ impl Plate {
 
 /// Builds the factor graph of a model.
 pub fn factor_graph(model: &Model) -> FactorGraph {
-    let (symbols, statements, definitions) = match &model.as_written {
-        Some(written) => (&written.symbols, &written.statements, written.definitions.as_slice()),
-        None => (&model.symbols, &model.statements, [].as_slice()),
+    let (symbols, statements) = match &model.as_written {
+        Some(written) => (&written.symbols, &written.statements),
+        None => (&model.symbols, &model.statements),
     };
+    let written = model.definitions.iter().filter(|_| model.as_written.is_some());
+    let definitions = written.filter_map(|own| own.written.as_ref()).collect();
     let mut builder = Builder {
         symbols,
         definitions,
@@ -136,7 +138,7 @@ pub fn factor_graph(model: &Model) -> FactorGraph {
 
 struct Builder<'a> {
     symbols: &'a Symbols,
-    definitions: &'a [DefinitionSpec],
+    definitions: Vec<&'a DefinitionAsWritten>,
     graph: DiGraph<Node, Edge>,
     plates: Vec<Plate>,
     plate_of: BTreeMap<LetterId, usize>,
@@ -199,7 +201,7 @@ impl Builder<'_> {
         // A name may read others: each round adds those that the last one found.
         loop {
             let before = self.graph.edge_count();
-            for definition in self.definitions {
+            for definition in self.definitions.clone() {
                 let Some(target) = self.nodes.get(&definition.target).copied() else { continue };
                 for source in arrays_in(&definition.value) {
                     let source = self.variable(source);

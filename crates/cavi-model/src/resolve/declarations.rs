@@ -8,6 +8,7 @@ use super::axes::{Shape, Written};
 use super::places::Bound;
 use super::statements::Draft;
 use super::{Facts, Named, Resolver};
+use crate::model::DefinitionAsWritten;
 
 /// `NAME[...] = expr`: a macro.
 #[derive(Clone, Debug)]
@@ -28,13 +29,15 @@ pub(super) struct Definition<'a> {
 
 impl Definition<'_> {
     /// What it stands for; `None` where it has a mistake.
-    pub fn resolved(&self) -> Option<crate::model::Definition> {
+    pub fn resolved(&self, written: Option<DefinitionAsWritten>) -> Option<crate::model::Definition> {
         let State::Done(Some(value)) = &self.state else { return None };
         let slots = self.shape.as_ref()?.slots.iter().filter(|slot| !slot.ancestor);
         Some(crate::model::Definition {
             name: self.name.text.clone(),
             letters: slots.map(|slot| slot.letter).collect(),
             value: value.clone(),
+            written,
+            span: self.name.span,
         })
     }
 }

@@ -97,7 +97,7 @@ pub fn resolve_with(program: &Program, set: &[Set]) -> (Option<Model>, Vec<Diagn
         resolver.check_products();
         resolver.check_use();
     }
-    let as_written = resolver.as_written();
+    let (as_written, written) = resolver.as_written().unzip();
     let mut diagnostics = resolver.diagnostics;
     diagnostics.sort_by_key(|diagnostic| diagnostic.primary.as_ref().map_or(0, |(span, _)| span.start));
     if diagnostics.iter().any(Diagnostic::is_error) || !program.unread.is_empty() {
@@ -141,7 +141,8 @@ pub fn resolve_with(program: &Program, set: &[Set]) -> (Option<Model>, Vec<Diagn
         symbols: Symbols { axes: resolver.symbols.axes.clone(), ..own.symbols },
         ..own
     });
-    let definitions = resolver.definitions.iter().filter_map(Definition::resolved).collect();
+    let mut written = written.unwrap_or_default().into_iter();
+    let definitions = resolver.definitions.iter().filter_map(|own| own.resolved(written.next())).collect();
     let model = Model {
         name,
         symbols: resolver.symbols,

@@ -8,11 +8,12 @@ use cavi_algebra::{ArrayKind, LetterId, Support};
 use super::places::{How, Scope};
 use super::statements::{FamilyState, takes_support_word};
 use super::{Definition, Resolver};
-use crate::model::{AsWritten, DefinitionSpec, Statement};
+use crate::model::{AsWritten, DefinitionAsWritten, Statement};
 
 impl Resolver<'_> {
-    /// The statements with their deterministic names, and these; `None` where the program has none, or has a mistake.
-    pub fn as_written(&self) -> Option<AsWritten> {
+    /// The statements with their deterministic names, and these in the order of the text; `None` where the program has none, or has a
+    /// mistake.
+    pub fn as_written(&self) -> Option<(AsWritten, Vec<DefinitionAsWritten>)> {
         if self.definitions.is_empty() || self.diagnostics.iter().any(cavi_syntax::Diagnostic::is_error) {
             return None;
         }
@@ -30,11 +31,11 @@ impl Resolver<'_> {
         for (definition, target) in definitions.iter().zip(targets) {
             let mut scope = Scope::new(definition.bound.clone(), format!("`{}`", definition.name.text));
             let value = again.expression(&mut scope, definition.value)?;
-            own.push(DefinitionSpec { target, value, span: definition.name.span });
+            own.push(DefinitionAsWritten { target, value });
         }
         let statements: Option<Vec<Statement>> =
             (0..again.drafts.len()).map(|index| again.statement_as_written(index)).collect();
-        Some(AsWritten { symbols: again.symbols, statements: statements?, definitions: own })
+        Some((AsWritten { symbols: again.symbols, statements: statements? }, own))
     }
 
     /// A statement with its deterministic names. One whose family must see what a name stands for keeps that.

@@ -132,6 +132,7 @@ fn one_block_is_explained_alone() {
         program: &[],
         stated: &[],
         defined: &[],
+        named: &[],
         notation: &crate::print::Notation::default(),
         standard: &Families,
         run: &crate::print::Run::default(),

@@ -52,6 +52,7 @@ impl World {
             sites: &self.sites,
             auxiliaries: &[],
             taken: &[],
+            named: &[],
         }
     }
 
