@@ -20,7 +20,9 @@ import tempfile
 import time
 
 WORDS = 20_000
-EACH = 200
+EACH = 2_000
+# Stacks of threads count for the system's limit in full, whether or not they are used.
+STACKS = 300
 
 
 def write_counts(path, megabytes, shuffled):
@@ -31,12 +33,17 @@ def write_counts(path, megabytes, shuffled):
     if shuffled:
         draw.shuffle(rows)
     step = WORDS // EACH
+
+    def ends(kind):
+        topic, value = divmod(kind, 5)
+        return [f" {i * step + 1 + topic * (i + 3) * 7 % step} {1 + (i * value + topic) % 5}\n" for i in range(EACH)]
+
+    kinds = [ends(kind) for kind in range(5 * step)]
     with open(path, "w", encoding="ascii") as file:
         file.write(f"%%MatrixMarket matrix coordinate integer general\n{documents} {WORDS} {documents * EACH}\n")
         for row in rows:
-            topic = draw.randrange(step)
-            lines = (f"{row + 1} {i * step + 1 + topic * (i + 3) * 7 % step} {1 + (i * row + topic) % 5}\n" for i in range(EACH))
-            file.write("".join(lines))
+            place = str(row + 1)
+            file.write(place + place.join(draw.choice(kinds)))
 
 
 def run(command, megabytes=None):
@@ -44,7 +51,7 @@ def run(command, megabytes=None):
 
     def limited():
         if megabytes is not None:
-            resource.setrlimit(resource.RLIMIT_DATA, (megabytes * 1_000_000,) * 2)
+            resource.setrlimit(resource.RLIMIT_DATA, ((megabytes + STACKS) * 1_000_000,) * 2)
 
     began = time.monotonic()
     process = subprocess.Popen(command, preexec_fn=limited, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

@@ -116,8 +116,8 @@ fn what_cannot_be_packed_or_mapped_is_said_once_with_status_1() {
         &["wrong.mtx, line 3: found -3", "a count"],
     );
     assert!(!directory.join("x.cavi-data").exists());
-    let ragged = "axis view[m]\naxis row[i]\naxis feature[j] in view\ndata y[i, j] : real\n\
-                  a[i] ~ Normal(0, sd = 1)\ny[i, j] ~ Normal(a[i], sd = 1)\n";
+    let ragged = "axis view[m]\naxis row[i]\naxis feature[j] in view\ndata y[m, i, j] : real\n\
+                  a[i] ~ Normal(0, sd = 1)\ny[m, i, j] ~ Normal(a[i], sd = 1)\n";
     fs::write(directory.join("ragged.cavi"), ragged).unwrap();
     refused(
         &["pack", "ragged.cavi", "--data", "y[a]=x.mtx", "--out", "y.cavi-data"],

@@ -144,6 +144,7 @@ pub struct SetInput {
 
 /// What a constant is set to.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there are a few, each given once")]
 pub enum SetValue {
     /// A number, which fills an array.
     Number(f64),
