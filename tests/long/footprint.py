@@ -210,17 +210,14 @@ x[n, j] ~ Bernoulli(p[z[n], j])
 
 FULL = """
 axis row[n]
-axis column[j]
+axis column[j, r]
 axis class[k] = 6
 data x[n, j] : real
 pi[:k] ~ Dirichlet(1)
 z[n] ~ Categorical(pi)
-L[k, :j, :j2] ~ Wishart(dof = 40, scale = [j == j2])
-mu[k, :j] ~ MultivariateNormal(0, prec = 0.1 * L[k])
-x[n, :j] ~ MultivariateNormal(mu[z[n]], prec = L[z[n]])
-posterior {
-  q(mu[k, :j], L[k, :j, :j2])
-}
+L[k, :j, :r] ~ Wishart(40, scale = 0.5 * [j == r])
+mu[k, j] ~ Normal(0, sd = 2)
+x[n, :j] ~ MultivariateNormal(mu[z[n], j], prec = L[z[n], :j, :r])
 """
 
 EFFECTS = """
