@@ -631,13 +631,7 @@ impl Derivation<'_> {
                 Formula::Inverse(_) => parameter_of.whole(&mut builder, &parameter_of.slots),
                 _ => parameter_of.element(&mut builder, &parameter_of.slots),
             };
-            // What is the same for all classes goes into the constant of proportionality.
-            let value = match (formula, parameter_of.slots.last()) {
-                (Formula::Normalised(_), Some(slot)) => {
-                    parameter_of.value.clone().up_to_a_factor(&symbols, *slot)
-                }
-                _ => parameter_of.value.clone(),
-            };
+            let value = parameter_of.value.on_page(&symbols, &parameter_of.slots);
             let right = value.node(&mut builder, &shown);
             if let (Formula::Normalised(_), Some(slot)) = (formula, parameter_of.slots.last()) {
                 over = builder.subscripts_of(&[*slot]).pop().map(Span::Math).into_iter().collect();

@@ -524,7 +524,8 @@ impl Derivation<'_> {
             let right = shown_one.value.node(&mut builder, &shown);
             let letters: Vec<LetterId> = block.plates.iter().chain(&printed_one.slots).copied().collect();
             let mut builder = Builder::new(self.scope_with(&with_counts), &letters);
-            let on_page = printed_one.value.node(&mut builder, &printed);
+            let value = printed_one.value.on_page(&with_counts, &printed_one.slots);
+            let on_page = value.node(&mut builder, &printed);
             object([
                 ("name", parameter.name.into()),
                 ("symbol", written(&left)),

@@ -185,10 +185,8 @@ impl Used {
             Node::Element(element) => self.old |= element.name.ends_with('~'),
             Node::Call(Call::Digamma | Call::Function(Function::Digamma), _) => self.digamma = true,
             Node::Call(Call::MultivariateDigamma, _) => self.multivariate = true,
-            Node::Call(Call::Function(function), _) => {
-                if !self.functions.contains(function) {
-                    self.functions.push(*function);
-                }
+            Node::Call(Call::Function(function), _) if !self.functions.contains(function) => {
+                self.functions.push(*function);
             }
             Node::Call(Call::Named(name), arguments) => match arguments.as_slice() {
                 [Node::Call(Call::Q, _)] => self.normaliser = true,

@@ -176,8 +176,11 @@ fn nested(lines: &[Line], depth: usize, place: &mut usize) -> String {
 fn grouped(rows: &[Row], measure: Measure) -> Vec<Vec<(&Row, Vec<String>)>> {
     let left = |row: &Row| width(&latex::node(&row.left));
     let alone = |row: &Row| {
-        let beside = || row_in_latex(row, left(row), measure).len();
-        left(row) > measure.left || beside() >= row_in_latex(row, f64::INFINITY, measure).len() + SAVED
+        let lines = |widest: f64| {
+            let room = Room::of(row, widest, measure);
+            row_in_latex(row, widest, measure, room.remarks_below()).len()
+        };
+        left(row) > measure.left || lines(left(row)) >= lines(f64::INFINITY) + SAVED
     };
     let mut out = Vec::new();
     let mut start = 0;
@@ -191,7 +194,9 @@ fn grouped(rows: &[Row], measure: Measure) -> Vec<Vec<(&Row, Vec<String>)>> {
             [only] if alone(only) => f64::INFINITY,
             several => several.iter().map(left).fold(0.0, f64::max),
         };
-        out.push(together.iter().map(|row| (row, row_in_latex(row, widest, measure))).collect());
+        // Remarks of a display stand in one column, behind its widest line, or below lines.
+        let below = together.iter().any(|row| Room::of(row, widest, measure).remarks_below());
+        out.push(together.iter().map(|row| (row, row_in_latex(row, widest, measure, below))).collect());
         start = end;
     }
     out
@@ -235,18 +240,42 @@ fn displayed(rows: &[Row]) -> String {
     grouped(rows, Measure::of(Columns::One)).into_iter().map(display).collect()
 }
 
-/// The lines of a row in a display whose widest left side is given.
-fn row_in_latex(row: &Row, widest: f64, measure: Measure) -> Vec<String> {
+/// What a display leaves for the right side of a row.
+struct Room<'r> {
+    row: &'r Row,
+    /// The points of a line.
+    whole: f64,
+    /// What the widest remark takes of them.
+    remark: f64,
+}
+
+impl Room<'_> {
+    fn of(row: &Row, widest: f64, measure: Measure) -> Room<'_> {
+        let notes = row.parts.iter().filter_map(note);
+        let remark = notes.map(|note| width(&note) + GAP).fold(0.0, f64::max);
+        let whole = measure.column - INDENT - if widest > measure.left { INDENT } else { widest };
+        Room { row, whole, remark }
+    }
+
+    /// Whether remarks stand below: where one leaves too little room, or costs lines of its own.
+    fn remarks_below(&self) -> bool {
+        let lines = |room: f64| {
+            self.row.parts.iter().map(|part| filled(&part.node, false, room).len()).sum::<usize>()
+        };
+        let noted = self.row.parts.iter().filter_map(note).count();
+        self.remark > 0.0
+            && (self.whole - self.remark < BESIDE
+                || lines(self.whole - self.remark) > lines(self.whole) + noted)
+    }
+}
+
+/// The lines of a row in a display whose widest left side is given, and whether remarks stand below.
+fn row_in_latex(row: &Row, widest: f64, measure: Measure, below: bool) -> Vec<String> {
     let left = latex::node(&row.left);
     let sign = row.relation.in_latex();
     let alone = widest > measure.left;
     let notes: Vec<Option<String>> = row.parts.iter().map(note).collect();
-    let remark = notes.iter().flatten().map(|note| width(note) + GAP).fold(0.0, f64::max);
-    let whole = measure.column - INDENT - if alone { INDENT } else { widest };
-    // A remark that leaves too little room stands below, as does one that costs lines of its own.
-    let lines = |room: f64| row.parts.iter().map(|part| filled(&part.node, false, room).len()).sum::<usize>();
-    let noted = notes.iter().flatten().count();
-    let below = remark > 0.0 && (whole - remark < BESIDE || lines(whole - remark) > lines(whole) + noted);
+    let Room { whole, remark, .. } = Room::of(row, widest, measure);
     let room = if below { whole } else { whole - remark };
     let mut out = Vec::new();
     if alone {

@@ -154,8 +154,16 @@ pub(crate) enum Resolved {
 }
 
 impl Resolved {
+    /// As a page has it: what is the same for all classes goes into the constant of proportionality.
+    pub(crate) fn on_page(&self, symbols: &Symbols, slots: &[LetterId]) -> Resolved {
+        match (self, slots.last()) {
+            (Resolved::Normalised(_), Some(class)) => self.clone().up_to_a_factor(symbols, *class),
+            _ => self.clone(),
+        }
+    }
+
     /// The exponential of a sum without the terms that do not depend on a letter; anything else as it is.
-    pub(crate) fn up_to_a_factor(self, symbols: &Symbols, letter: LetterId) -> Resolved {
+    fn up_to_a_factor(self, symbols: &Symbols, letter: LetterId) -> Resolved {
         match self {
             Resolved::Normalised(inner) => {
                 Resolved::Normalised(Box::new(inner.up_to_a_factor(symbols, letter)))

@@ -155,7 +155,7 @@ fn responsibilities_are_probabilities() {
     for line in [
         "    log p(z | pi) = sum[n](log pi[z[n]])\n",
         "    eta([z[n] = k]) = E[log pi[k]]",
-        "    prob[n,k] ∝ exp(E[log pi[k]] + E[log tau] / 2 - E[tau] * E[(x[n] - mu[k])^2] / 2)\n",
+        "    prob[n,k] ∝ exp(E[log pi[k]] - E[tau] * E[(x[n] - mu[k])^2] / 2)\n",
         "  normalised over k.\n",
         "    N[k] = sum[n](q(z[n] = k))\n    x_bar[k] = sum[n](x[n] * q(z[n] = k)) / N[k]\n",
         "    concentration[k] = alpha + N[k]\n",

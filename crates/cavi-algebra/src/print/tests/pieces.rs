@@ -197,7 +197,7 @@ fn quotients_signs_and_numbers() {
     w.check(
         vec![over(term(-0.5, &[], vec![element(w.k)]), -1), term(1e-14, &[], vec![])],
         "-w[m,j,k] / (2 * w[m,j,l]) + 1e-14",
-        "-\\tfrac{1}{2} \\, \\frac{w_{mjk}}{w_{mjl}} + 10^{-14}",
+        "-\\frac{w_{mjk}}{2 \\, w_{mjl}} + 10^{-14}",
     );
     w.check(
         vec![over(term(0.3, &[], vec![]), -2), term(-0.918_938_533_204_672_7, &[], vec![])],
