@@ -201,7 +201,7 @@ impl<'w> Walk<'w> {
         }
         let kept = folded.kept().into_iter().flat_map(|index| &self.prepared[index]).flat_map(Prepared::maps);
         let kept = kept.collect::<std::collections::BTreeSet<_>>().into_iter();
-        let kept: usize = kept.map(|map| self.plan.maps.table(map).len() * size_of::<u32>()).sum();
+        let kept: usize = kept.map(|map| size_of_val(self.plan.maps.table(map))).sum();
         self.heap.free(self.plan.maps.bytes().saturating_sub(kept));
     }
 
