@@ -7,7 +7,7 @@
 //! A part of what happens depends on values: whether rows have no weight, how often a point climbs. There the larger is assumed. Blocks
 //! smaller than a page and the stacks of threads are left out.
 //!
-//! `tests/allocations.rs` holds it to what the heap holds in runs of all programs.
+//! `tests/long/footprint.py` holds it to what the heap holds in fits of many kinds.
 
 mod heap;
 mod holdings;
