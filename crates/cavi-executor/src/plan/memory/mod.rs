@@ -7,7 +7,7 @@
 //! A part of what happens depends on values: whether rows have no weight, how often a point climbs. There the larger is assumed. Blocks
 //! smaller than a page and the stacks of threads are left out.
 //!
-//! `tests/allocations.rs` holds it to what the heap holds in runs of all programs.
+//! `tests/long/footprint.py` holds it to what the heap holds in fits of many kinds.
 
 mod heap;
 mod holdings;
@@ -203,7 +203,7 @@ impl<'w> Walk<'w> {
         }
         let kept = folded.kept().into_iter().flat_map(|index| &self.prepared[index]).flat_map(Prepared::maps);
         let kept = kept.collect::<std::collections::BTreeSet<_>>().into_iter();
-        let kept: usize = kept.map(|map| self.plan.maps.table(map).len() * size_of::<u32>()).sum();
+        let kept: usize = kept.map(|map| size_of_val(self.plan.maps.table(map))).sum();
         self.heap.free(self.plan.maps.bytes().saturating_sub(kept));
     }
 
