@@ -51,7 +51,9 @@ impl<'a> Page<'a> {
         };
         let mut shared = Vec::new();
         for (left, right) in derivation.named_in_text() {
-            let Tree::Name(name, subscripts) = read(&left, symbols)? else { return Err(format!("{left} is no name")) };
+            let Tree::Name(name, subscripts) = read(&left, symbols)? else {
+                return Err(format!("{left} is no name"));
+            };
             let right = read(&right, symbols)?;
             let letters = letters_in(&subscripts);
             shared.push(Defined { name, letters, squared: false, whole: false, share: None, right });
