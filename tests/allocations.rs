@@ -7,7 +7,9 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// Programs whose sweeps take memory all the same, and why.
-const TAKING: [(&str, &str); 23] = [
+const TAKING: [(&str, &str); 25] = [
+    ("binomial_pairs", SETS),
+    ("blocks_logit", SETS),
     ("dense_choices", SETS),
     ("diallel_cross", SETS),
     ("distances", SETS),

@@ -233,7 +233,7 @@ fn named_modules_are_found() {
 const ROOMS: [(&str, &[&str]); 5] = [
     ("plan", &["data", "layout", "schedule"]),
     ("run", &["coordinate", "data", "layout", "observed", "plan", "reduce", "schedule", "trouble"]),
-    ("shard", &["data", "layout", "plan", "reduce", "run", "schedule", "trouble"]),
+    ("shard", &["data", "initialise", "layout", "plan", "reduce", "run", "schedule", "trouble"]),
     ("interpret", &["data", "layout", "schedule", "trouble"]),
     ("", &["coordinate", "data", "layout", "observed", "schedule", "trouble"]),
 ];

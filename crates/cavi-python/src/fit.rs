@@ -187,6 +187,8 @@ pub fn fit(
         let earlier = match options.resume.as_deref().map(|own| find(own, &problem, &settings)).transpose()? {
             Some(Found::Finished) => {
                 let resumed = options.resume.as_deref().unwrap_or(&out);
+                // What is left where it was killed while it took its checkpoints away.
+                cavi::checkpoint::remove(resumed)?;
                 let json = cavi::directory::Stored::open(resumed)?.summary.to_string();
                 return Ok((json, told, problem.binding.read.clone()));
             }

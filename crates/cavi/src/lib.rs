@@ -80,8 +80,8 @@ pub mod warmup;
 mod writer;
 
 pub use batch::{Batch, SHARDS};
-pub use cavi_executor::plan::Cluster;
 pub use cavi_executor::reduce::{Exchange, all_bytes};
+pub use cavi_executor::shard::Cluster;
 pub use cavi_executor::{Parameters, Precision, Schedule};
 pub use cavi_model::Set;
 pub use cavi_numerics::CacheAligned;

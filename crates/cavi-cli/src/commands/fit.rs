@@ -66,6 +66,8 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         Beginning::At(earlier) => earlier,
         Beginning::Finished => {
             let directory = arguments.checkpoints.resume.as_ref().unwrap_or(&out);
+            // What is left where it was killed while it took its checkpoints away.
+            cavi::checkpoint::remove(directory)?;
             return resume::say_finished(directory, arguments.json, quiet);
         }
     };

@@ -23,7 +23,7 @@ pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
         Some(processes) => {
             let ClusterArguments { nodes, bandwidth, latency, .. } = &arguments.cluster;
             if *nodes > processes {
-                return Err(Failure::usage(&format!(
+                return Err(Failure::usage(format!(
                     "`--nodes {nodes}`: expected no more machines than `--ranks {processes}`"
                 )));
             }

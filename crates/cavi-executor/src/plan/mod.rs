@@ -17,7 +17,6 @@ pub(crate) mod prepared;
 mod print;
 pub(crate) mod rates;
 pub mod site;
-mod spread_cost;
 pub(crate) mod stamps;
 pub mod tensor;
 mod verify;
@@ -38,7 +37,6 @@ use passes::{Context, PASSES};
 pub use passes::{masked, precision, row_wise};
 use row_wise::RowWise;
 use site::SitePlan;
-pub use spread_cost::{Cluster, Spent, SpreadCost};
 use tensor::{Loop, Maps, Node, NodeId, Operation};
 pub use verify::verify;
 

@@ -11,6 +11,7 @@ pub mod memory;
 mod part;
 mod passes;
 mod runner;
+mod spread_cost;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub use part::Part;
 use part::Places;
 pub use passes::{Passes, Visits};
 pub use runner::Runner;
+pub use spread_cost::{Cluster, Spent, SpreadCost};
 
 /// A program and its data, to be run in shards of an axis.
 pub struct Sharded<'a> {

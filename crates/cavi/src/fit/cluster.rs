@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use cavi_algebra::AxisId;
 use cavi_executor::Unplanned;
-use cavi_executor::plan::{Cluster, plan};
-use cavi_executor::shard::axes;
+use cavi_executor::plan::plan;
+use cavi_executor::shard::{Cluster, axes};
 use cavi_syntax::Diagnostic;
 
 use super::{FitError, Resolved, Settings};
@@ -16,7 +16,7 @@ use crate::shards::{SHARDS, Shards};
 
 impl Problem {
     /// What a sweep with its bound is predicted to take on 1, 2, 4, ... processes up to those of the cluster, by
-    /// [`cavi_executor::plan::SpreadCost`]: a table, and what limits it. The axis and the number of shards are those of the settings; without
+    /// [`cavi_executor::shard::SpreadCost`]: a table, and what limits it. The axis and the number of shards are those of the settings; without
     /// them the largest axis that can be cut, in as many shards as there are processes, and no fewer than a fit has. Nothing is run.
     ///
     /// # Errors
