@@ -132,7 +132,7 @@ impl Forecast {
 }
 
 /// Seconds in a unit that fits, three digits.
-fn time(seconds: f64) -> String {
+pub fn time(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 1.0 => (s, "s"),
         s if s >= 1e-3 => (1e3 * s, "ms"),

@@ -15,6 +15,7 @@
 use cavi_algebra::{AxisId, Equations};
 
 use crate::plan::passes::places::Axis;
+use crate::plan::rates::SHARED;
 use crate::plan::tensor::Operation;
 use crate::plan::{Place, Plan};
 use crate::reduce::{FEW, HEAD};
@@ -25,9 +26,6 @@ const WITHIN: f64 = 2.3e9;
 
 /// Seconds of a message within one machine.
 const WITHIN_LATENCY: f64 = 1e-6;
-
-/// What a second, third, ... thread of a step is worth.
-const THREAD: f64 = 0.7;
 
 /// What processes run on.
 #[derive(Clone, Copy, Debug)]
@@ -147,7 +145,7 @@ impl SpreadCost {
         let each = shards.div_ceil(processes);
         let at_once = threads.min(each);
         let rounds = each.div_ceil(at_once) as f64;
-        let worth = 1.0 + THREAD * (threads as f64 / at_once as f64 - 1.0).max(0.0);
+        let worth = 1.0 + SHARED * (threads as f64 / at_once as f64 - 1.0).max(0.0);
         let repeated = rounds * self.shared / worth;
         let computing = rounds * self.local / shards as f64 / worth + repeated;
         if processes < 2 {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use cavi_algebra::AxisId;
 use cavi_executor::Unplanned;
+use cavi_executor::plan::forecast::time;
 use cavi_executor::plan::plan;
 use cavi_executor::shard::{Cluster, axes};
 use cavi_syntax::Diagnostic;
@@ -50,7 +51,8 @@ impl Problem {
         let shards = usize::try_from(shards).unwrap_or(usize::MAX).min(binding.bound.size(axis).max(1));
         if shards < processes {
             return Err(refused(format!(
-                "axis `{name}` is cut into {shards} shards, and there are {processes} processes, each of which needs one"
+                "axis `{name}` is cut into {}, and there are {processes} processes, each of which needs one",
+                counted(shards, "shard")
             )));
         }
         let plan = plan(swept, &binding.bound, settings.precision)
@@ -134,10 +136,6 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
         own if own >= 10.0 => format!("{own:.1} {unit}"),
         own => format!("{own:.2} {unit}"),
     }
-}
-
-fn time(seconds: f64) -> String {
-    scaled(seconds, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "us")])
 }
 
 fn bytes(count: f64) -> String {
