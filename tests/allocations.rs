@@ -1,8 +1,13 @@
 //! A sweep that has been run before takes no memory from the heap, for all programs but those listed: it works in memory that
-//! the run keeps, and its short lists stand on the stack. No sweep keeps more than the one before it.
+//! the run keeps, and its short lists stand on the stack. No sweep keeps more than the one before it. How the most that it holds grows with
+//! the data is what was forecast.
 
+use std::time::{Duration, Instant};
+
+use cavi_executor::plan::{Precision, plan};
+use cavi_executor::shard::memory::of_bound;
 use cavi_executor::{Executor, start};
-use cavi_tests::support::{Shape, programs, random_bound};
+use cavi_tests::support::{Program, Shape, programs, random_bound};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -83,4 +88,76 @@ fn settled_sweeps_take_nothing_from_the_heap() {
     let stale = TAKING.iter().filter(|(name, _)| !taking.iter().any(|own| own == name));
     let stale: Vec<&str> = stale.map(|(name, _)| *name).collect();
     assert!(stale.is_empty(), "these take nothing any more: {stale:?}");
+}
+
+/// The bytes of a run that are forecast, and those that the heap held at most: for planning, and while a run was begun and swept.
+struct Bytes {
+    data: usize,
+    forecast: usize,
+    planned: usize,
+    taken: usize,
+}
+
+/// What a run takes on random data of which each axis has so many positions; `None` where there is no plan.
+fn bytes(program: &Program, sparse: bool, size: usize) -> Option<Bytes> {
+    const SWEEPS: u64 = 3;
+    let schedule = program.schedule();
+    let shape = Shape { smallest: size, largest: size, missing: 0.1, ..Shape::small(sparse) };
+    let bound = random_bound(&program.model, shape, &mut ChaCha8Rng::seed_from_u64(1));
+    let mut forecast = None;
+    let planned = allocation_counter::measure(|| {
+        let plan = plan(&program.equations, &bound, Precision::Double);
+        forecast = plan.ok().map(|plan| plan.memory(&program.equations, &bound, &schedule, 1, SWEEPS));
+    });
+    let forecast = forecast?;
+    let taken = allocation_counter::measure(|| {
+        let from = start(&program.equations, &bound, 7);
+        let mut run = Executor::new(&program.equations, &bound, from, 1).expect("a plan");
+        run.elbo();
+        // Some have no optimum on data that are random.
+        _ = (0..SWEEPS).all(|_| run.sweep(&schedule).is_ok() && !run.elbo().is_nan());
+    });
+    let (planned, taken) = (planned.bytes_max as usize, taken.bytes_max as usize);
+    Some(Bytes { data: of_bound(&bound), forecast, planned, taken })
+}
+
+/// The forecast of memory is what the heap holds at most while a run is begun and sweeps, for all programs: hardly less, since what
+/// cannot fit is refused by it. It may be more, where it depends on values what is taken.
+#[test]
+fn the_forecast_of_memory_is_what_the_heap_holds() {
+    /// What a run takes beside its arrays: nodes, equations in lists, sums by chunk; a walk without numbers leaves them out or is less exact.
+    const BESIDE: usize = 1_600_000;
+    /// So many bytes show what counts, and more data take longer to draw.
+    const LARGE: usize = 5_000_000;
+    const MUCH: usize = 1_000_000;
+    const PATIENCE: Duration = Duration::from_millis(100);
+    let (mut wrong, mut compared) = (Vec::new(), 0);
+    for program in programs() {
+        for sparse in [false, true] {
+            let began = Instant::now();
+            let mut size = 8;
+            let found = loop {
+                let own = bytes(&program, sparse, size);
+                // Matrices are inverted when data are drawn.
+                let is_quick = size < 1024 && began.elapsed() < PATIENCE;
+                match own {
+                    Some(own) if own.forecast < LARGE && own.data < MUCH && is_quick => size *= 2,
+                    found => break found,
+                }
+            };
+            let Some(Bytes { forecast, planned, taken, .. }) = found else { continue };
+            compared += 1;
+            // Planning is seen, not forecast.
+            let (expected, most) = (forecast.max(planned), taken.max(planned));
+            if most > expected + expected / 10 + BESIDE || expected > 2 * most {
+                let kind = if sparse { "sparse" } else { "dense" };
+                wrong.push(format!(
+                    "{}, {kind}, {size}: {expected} bytes forecast, {most} taken",
+                    program.name
+                ));
+            }
+        }
+    }
+    assert!(compared > 400, "only {compared} are compared");
+    assert!(wrong.is_empty(), "{} of {compared}\n{}", wrong.len(), wrong.join("\n"));
 }
