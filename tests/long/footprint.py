@@ -166,11 +166,11 @@ posterior {
 
 LEVELS = """
 axis person[i]
-axis question[q]
-data y[i, q] : binary, absent = NA
+axis question[j]
+data y[i, j] : binary, absent = NA
 a[i] ~ Normal(0, sd = 1)
-b[q] ~ Normal(0, sd = 1)
-y[i, q] ~ Bernoulli(logit = a[i] + b[q])
+b[j] ~ Normal(0, sd = 1)
+y[i, j] ~ Bernoulli(logit = a[i] + b[j])
 """
 
 RATES = """
