@@ -54,7 +54,7 @@ macro_rules! example {
     };
 }
 
-const EXAMPLES: &[Example] = &[
+static EXAMPLES: &[Example] = &[
     example!("lda", [
         Role::Data("n") => "counts.mtx",
         Role::Labels("doc") => "docs.txt",

@@ -169,6 +169,11 @@ pub fn facts(problem: &Problem, settings: &Settings) -> String {
     Identity::of(problem, settings).text()
 }
 
+/// The same as JSON, as `identity` of `summary.json` keeps it: what a fit that is to be resumed is compared with once it has ended.
+pub(crate) fn facts_json(problem: &Problem, settings: &Settings) -> serde_json::Value {
+    Identity::of(problem, settings).json()
+}
+
 /// Whether a directory without checkpoints holds this fit, ended.
 fn finished(directory: &Path, identity: &Identity) -> Result<Found, Error> {
     if !directory.join("summary.json").exists() {

@@ -1,6 +1,6 @@
 //! A column of a table that describes the positions of an axis: joined by labels or by order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use cavi_files::{Categories, Content, Dimension, ReadOptions, Values, Wanted, format_number, split_column};
@@ -13,6 +13,8 @@ use crate::error::Error;
 pub struct Column {
     /// The labels of the rows, where the table has them.
     pub labels: Option<Vec<String>>,
+    /// Of a table without labels the entries of its first column, all different: whole numbers that may be labels.
+    pub ids: Option<Vec<String>>,
     /// The values as text; nothing where one is missing.
     pub values: Vec<String>,
 }
@@ -23,25 +25,45 @@ impl Column {
     /// # Errors
     /// A file that cannot be read, or without the column.
     pub fn read(what: &str, file: &Path, column: &str) -> Result<Column, Error> {
-        let dimensions = [Dimension { axis: "row", letter: None }];
+        let (labels, values) = Column::of_rows(what, file, column, "row")?;
+        let mut ids = None;
+        if labels.is_none()
+            && let Ok(head) = cavi_files::head(file, None)
+            && let Some(first) = head.columns.first().filter(|own| own.name != column)
+        {
+            let (first, _) = Column::of_rows(what, file, column, &first.name)?;
+            let is_label = |own: &String| own.parse::<i64>().is_ok();
+            let differ = |own: &Vec<String>| own.iter().collect::<BTreeSet<_>>().len() == own.len();
+            ids = first.filter(|own| own.iter().all(is_label) && differ(own));
+        }
+        Ok(Column { labels, ids, values })
+    }
+
+    /// The labels and the values of a table whose rows are positions of an axis of this name.
+    fn of_rows(
+        what: &str,
+        file: &Path,
+        column: &str,
+        axis: &str,
+    ) -> Result<(Option<Vec<String>>, Vec<String>), Error> {
+        let dimensions = [Dimension { axis, letter: None }];
         let options = ReadOptions {
             dimensions: &dimensions,
             wanted: Wanted::Text,
             column: Some(column),
             ..ReadOptions::default()
         };
-        let (labels, values) = match cavi_files::read(file, &options)? {
-            Content::Dense(dense) => (dense.labels.into_iter().next().flatten(), texts(dense.values)),
+        match cavi_files::read(file, &options)? {
+            Content::Dense(dense) => Ok((dense.labels.into_iter().next().flatten(), texts(dense.values))),
             Content::Long(long) => {
                 let labels = long.positions.first().map(entries);
-                (labels, long.values.map_or_else(Vec::new, |(_, values)| texts(values)))
+                Ok((labels, long.values.map_or_else(Vec::new, |(_, values)| texts(values))))
             }
             Content::Coordinates(_) | Content::Documents(_) => {
                 let message = format!("`{what}`: `{}` is no table", file.display());
-                return Err(DataError::new(message).possible("a table with a line for each row").into());
+                Err(DataError::new(message).possible("a table with a line for each row").into())
             }
-        };
-        Ok(Column { labels, values })
+        }
     }
 
     /// Reads `FILE:COLUMN`, or `FILE` with one label a line.
@@ -51,14 +73,21 @@ impl Column {
     pub fn read_named(text: &str) -> Result<Column, Error> {
         match split_column(text) {
             (file, Some(column)) => Column::read(text, &file, &column),
-            (file, None) => Ok(Column { labels: None, values: cavi_files::read_labels(&file)? }),
+            (file, None) => Ok(Column { labels: None, ids: None, values: cavi_files::read_labels(&file)? }),
         }
     }
 
-    /// The value at each of these labels: by label where the table has labels and the axis too, else by order where the numbers agree.
+    /// The value at each of these labels: by label where the table has labels and the axis too, or whole numbers most of which are labels of the
+    /// axis; else by order where the numbers agree.
     pub fn along(&self, labels: &[String]) -> Option<Vec<&str>> {
         let is_counted = labels.iter().enumerate().all(|(place, label)| *label == place.to_string());
-        let Some(own) = self.labels.as_ref().filter(|_| !is_counted) else {
+        let ids = || {
+            let ids = self.ids.as_ref()?;
+            let of_axis: BTreeSet<&String> = labels.iter().collect();
+            let known = ids.iter().filter(|own| of_axis.contains(own)).count();
+            (2 * known > ids.len()).then_some(ids)
+        };
+        let Some(own) = self.labels.as_ref().or_else(ids).filter(|_| !is_counted) else {
             return (labels.len() == self.values.len())
                 .then(|| self.values.iter().map(String::as_str).collect());
         };

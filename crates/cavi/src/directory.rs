@@ -280,6 +280,7 @@ impl Summary<'_> {
                 "texts": given.binding.words.first().map(|own| texts_json(&own.options)),
                 "keep": if kept.is_empty() { "best" } else { "all" },
             },
+            "identity": crate::checkpoint::facts_json(problem, settings),
             "seed": best.seed,
             "sweeps": best.sweeps,
             "converged": best.converged,

@@ -8,6 +8,8 @@
 //!   row under a Multinomial the row's total times the column's share of all units;
 //! - of what is 0 or 1, the share of `-2 sum y log E + (1 - y) log(1 - E)`.
 //!
+//! Rows of weight (`multiplicity`) count as often as they weigh.
+//!
 //! Data that are centred and scaled are compared as the fit saw them, so that every scaled column counts alike. Fits in which nothing is
 //! explained have 0 or a little less; groups of a ragged axis (views) have shares of their own.
 //!
@@ -17,17 +19,21 @@
 
 use std::collections::BTreeMap;
 
-use cavi_algebra::{ArrayId, AxisId, Support};
+use cavi_algebra::{ArrayId, Atom, AxisId, Subscript, Support};
+use cavi_derivation::copy::copy;
 use cavi_executor::{BoundArray, Parameters};
 use cavi_families::Prediction;
 use cavi_model::Statement;
 
-use crate::heldout::{expected, is_there, unflat};
+use crate::heldout::{is_there, placed_letters, stated, unflat};
 use crate::prepare::Problem;
 use crate::row_totals::RowTotals;
 
 /// As many entries are compared, about.
 pub const MOST: usize = 1 << 17;
+
+/// Less than this share of the sum of squares is rounding: 100 times the square of that of a double.
+const ROUNDING: f64 = 100.0 * f64::EPSILON * f64::EPSILON;
 
 /// Cells beyond this are not gone through.
 const CELLS: usize = 1 << 26;
@@ -137,12 +143,11 @@ impl Of<'_> {
             return None;
         }
         let mut means =
-            expected(self.problem, parameters, self.id(), &entries.coordinates, 0, (seed, threads))
-                .ok()?
-                .mean;
+            stated(self.problem, parameters, self.id(), &entries.coordinates, (seed, threads)).ok()?.mean;
         self.standardise(&entries.coordinates, &mut means);
-        let columns = self.column_means(&entries);
-        let mut sums: BTreeMap<usize, [f64; 2]> = BTreeMap::new();
+        let weights = self.weights(&entries);
+        let columns = self.column_means(&entries, &weights);
+        let mut sums: BTreeMap<usize, [f64; 3]> = BTreeMap::new();
         let group = self.group();
         for (entry, value) in entries.values.iter().enumerate() {
             let place = |dimension: usize| entries.coordinates[dimension][entry] as usize;
@@ -151,14 +156,20 @@ impl Of<'_> {
                 parents.map_or(0, |parents| parents[place(dimension)])
             });
             let sums = sums.entry(own).or_default();
-            sums[0] += lost(measure, *value, means[entry]);
-            sums[1] += lost(measure, *value, columns[entry]);
+            let weight = weights[entry];
+            if weight > 0.0 {
+                sums[0] += weight * lost(measure, *value, means[entry]);
+                sums[1] += weight * lost(measure, *value, columns[entry]);
+                sums[2] += weight * value * value;
+            }
         }
-        let share = |[left, all]: [f64; 2]| {
+        let share = |[left, all, squares]: [f64; 3]| {
             let share = 1.0 - left / all;
-            (all > 0.0 && share.is_finite()).then_some(share)
+            // What rounding alone leaves of constant columns is no variance.
+            let is_rounding = measure == Measure::Variance && all <= ROUNDING * squares;
+            (all > 0.0 && !is_rounding && share.is_finite()).then_some(share)
         };
-        let total = sums.values().fold([0.0; 2], |sum, own| [sum[0] + own[0], sum[1] + own[1]]);
+        let total = sums.values().fold([0.0; 3], |sum, own| [0, 1, 2].map(|part| sum[part] + own[part]));
         let groups = match group.and_then(|(_, axis)| symbols.axis(axis).parent) {
             None => Vec::new(),
             Some(parent) => sums
@@ -249,14 +260,48 @@ impl Of<'_> {
         }
     }
 
+    /// How often each entry counts: the product of the multiplicities of its rows.
+    fn weights(&self, entries: &Entries) -> Vec<f64> {
+        let weight = self.weight_at();
+        (0..entries.values.len())
+            .map(|entry| weight(&|dimension| entries.coordinates[dimension][entry] as usize))
+            .collect()
+    }
+
+    /// The same of an entry by its position in each dimension.
+    fn weight_at(&self) -> impl Fn(&dyn Fn(usize) -> usize) -> f64 {
+        let given = self.problem.as_given();
+        let (model, bound) = (&given.model, &given.binding.bound);
+        let letters = placed_letters(self.statement, &model.symbols.array(self.id()).slice, false);
+        let atoms =
+            copy(model, &given.equations.symbols, self.statement).map_or(Vec::new(), |own| own.weights);
+        let factors = atoms.into_iter().filter_map(move |atom| {
+            let Atom::Value(array, subscripts) = atom else { return None };
+            let dimension = |own: &Subscript| match own {
+                Subscript::Letter(letter) => letters.iter().position(|other| other == letter),
+                _ => None,
+            };
+            let dimensions: Vec<usize> = subscripts.iter().map(dimension).collect::<Option<_>>()?;
+            Some((bound.array(array), bound.shape(&model.symbols, array), dimensions))
+        });
+        let factors: Vec<(&BoundArray, Vec<usize>, Vec<usize>)> = factors.collect();
+        move |place: &dyn Fn(usize) -> usize| {
+            let of = |(array, shape, dimensions): &(&BoundArray, Vec<usize>, Vec<usize>)| {
+                let own: Vec<usize> = dimensions.iter().map(|dimension| place(*dimension)).collect();
+                array.entry(shape, &own).0
+            };
+            factors.iter().map(of).product()
+        }
+    }
+
     /// What each entry is expected to be without a fit.
-    fn column_means(&self, entries: &Entries) -> Vec<f64> {
+    fn column_means(&self, entries: &Entries, weights: &[f64]) -> Vec<f64> {
         let last = entries.coordinates.len().checked_sub(2).map(|_| entries.coordinates.len() - 1);
         let column = |entry: usize| last.map_or(0, |last| entries.coordinates[last][entry]);
         let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
         for (entry, value) in entries.values.iter().enumerate() {
             let own = sums.entry(column(entry)).or_default();
-            *own = (own.0 + value, own.1 + 1.0);
+            *own = (own.0 + weights[entry] * value, own.1 + weights[entry]);
         }
         if self.statement.family.prediction() != Prediction::Units {
             return (0..entries.values.len())
@@ -281,7 +326,9 @@ impl Of<'_> {
         };
         let rows = RowTotals::of(symbols, bound, self.id());
         let (mut units, mut all): (BTreeMap<usize, f64>, BTreeMap<usize, f64>) = Default::default();
+        let weight = self.weight_at();
         let mut count = |place: &dyn Fn(usize) -> usize, value: f64| {
+            let value = value * weight(place);
             *units.entry(column(place)).or_default() += value;
             *all.entry(rows.group(place)).or_default() += value;
         };

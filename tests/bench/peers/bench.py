@@ -65,13 +65,17 @@ class Bench:
 
     def child(self, file, function, /, **arguments):
         """Calls `function(**arguments)` of a file beside this one in a process of the environment; see `serve`."""
-        output, peak, wall, _ = self.process([self.python, HERE / file, function, json.dumps(arguments, default=str), self.clock])
-        return Run(json.loads(output.splitlines()[-1]), peak=peak, process=wall)
+        output, peak, wall, cpu = self.process([self.python, HERE / file, function, json.dumps(arguments, default=str), self.clock])
+        return Run(json.loads(output.splitlines()[-1]), peak=peak, process=wall, cpu=cpu)
 
-    def cavi(self, program, out, arguments=(), data=(), threads=1):
-        """`cavi fit`. `seconds` counts from the first sweep's start, reading and writing apart, as `trace.csv` does."""
+    def seconds(self, seconds, run):
+        """Seconds by the wall as the clock says: as they are, or those that all processors of its process spent, by share."""
+        return seconds * run.cpu / run.process if self.clock == "cpu" else seconds
+
+    def cavi(self, program, out, arguments=(), data=(), threads=1, before=(), binary=None):
+        """`cavi fit`, after the words `before`. `seconds` counts from the first sweep's start, reading and writing apart, as `trace.csv` does."""
         path = HERE / "programs" / f"{program}.cavi"
-        command = [self.cavi_binary, "fit", path if path.exists() else program, "--out", out, "--threads", threads, "--quiet"]
+        command = [*before, binary or self.cavi_binary, "fit", path if path.exists() else program, "--out", out, "--threads", threads, "--quiet"]
         for name, file in data:
             command += ["--data", f"{name}={file}"]
         _, peak, wall, cpu = self.process([*command, *arguments])
@@ -79,7 +83,8 @@ class Bench:
         cells = [line.split(",") for line in lines]
         seconds = [float(cell[3]) for cell in cells]
         fit = [float(cell[3]) for cell in cells if cell[4] != "warmup"]
-        scale = min(1.0, cpu / wall) if self.clock == "cpu" and threads == 1 else 1.0
+        scale = cpu / wall if self.clock == "cpu" else 1.0
+        scale = min(1.0, scale) if threads == 1 and not before else scale
         sweeps = [later - earlier for earlier, later in zip(fit, fit[1:])]
         return Run(
             seconds=scale * seconds[-1],

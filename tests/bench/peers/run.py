@@ -20,8 +20,8 @@ import venv
 
 import bench
 
-WORKS = ("lda", "nmf", "hpf", "gfa", "mixtures")
-PACKAGES = ("scikit-learn", "gensim", "tomotopy", "hpfrec", "poismf", "mofapy2", "bayespy")
+WORKS = ("lda", "nmf", "hpf", "gfa", "mixtures", "large")
+PACKAGES = ("scikit-learn", "gensim", "tomotopy", "hpfrec", "poismf", "mofapy2", "bayespy", "pyspark")
 
 
 def main():

@@ -136,3 +136,23 @@ fn wrong_questions_are_answered() {
     let shown = run(&directory, &["ragged.cavi", "--set", "token=10", "--fits", "20"]);
     assert!(shown.contains("nothing is off"), "{shown}");
 }
+
+/// The diagonal of data with `i != j` is no data: it was once drawn as no number, and the fit failed.
+#[test]
+fn programs_of_pairs_without_a_diagonal_are_calibrated() {
+    let directory = scratch("calibrate_pairs");
+    let program = "model m\n\naxis node[i, j]\n\ndata y[i, j] : binary, absent = 0, i != j\n\nr ~ Beta(1, 1)\ny[i, j] ~ Bernoulli(r)\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    let output = cavi(&directory, &["calibrate", "m.cavi", "--set", "node=5", "--fits", "8", "--draws", "9"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+/// An axis without a position leaves a sum of nothing, and no error.
+#[test]
+fn a_fit_without_a_topic_is_a_fit() {
+    let directory = scratch("no_topic");
+    fs::write(directory.join("n.csv"), "doc,word,n\na,x,2\na,y,1\nb,x,1\n").unwrap();
+    let output =
+        cavi(&directory, &["fit", "lda", "--data", "n=n.csv", "--set", "topic=0", "--out", "o", "--quiet"]);
+    assert_ne!(output.status.code(), Some(3), "{}", text(&output.stderr));
+}

@@ -292,3 +292,47 @@ fn clusters_explain_rows_by_the_class_that_each_row_has() {
         assert!((found - expected).abs() < 1e-9 * (1.0 + expected.abs()), "row {n}: {found} and {expected}");
     }
 }
+
+/// Rows of weight count as often as they weigh, as if each stood in the data so many times; those of no weight do not.
+#[test]
+fn rows_of_weight_count_as_often_as_they_weigh() {
+    let program = |weight: &str| {
+        format!(
+            "model m\n\naxis row[n]\naxis trait[j]\naxis kind[k] = 2\n\n{weight}data x[n, j] : real\n\n\
+             pi[:k] ~ Dirichlet(1)\nmu[k, j] ~ Normal(0, sd = 3)\ntau ~ Gamma(2, rate = 1)\n\
+             z[n] ~ Categorical(pi)\nx[n, j] ~ Normal(mu[z[n], j], prec = tau)\n\ninit {{ mu = 2 * [k == 1] }}\n"
+        )
+    };
+    let row = |n: usize| vec![(n % 2) as f64 * 2.0 + (n * 7 % 5) as f64 / 4.0, (n * 3 % 11) as f64 / 5.0];
+    let weight = |n: usize| n * 5 % 4;
+    let directory = scratch("explained_weights");
+    let rows: Vec<Vec<f64>> = (0..25).map(row).collect();
+    let repeated: Vec<Vec<f64>> = (0..25).flat_map(|n| std::iter::repeat_n(row(n), weight(n))).collect();
+    fs::write(directory.join("x.csv"), csv(&rows)).unwrap();
+    fs::write(directory.join("r.csv"), csv(&repeated)).unwrap();
+    fs::write(directory.join("m.csv"), (0..25).map(|n| format!("{}\n", weight(n))).collect::<String>())
+        .unwrap();
+    let (weighted, _) = fitted(&directory, &program("data m[n] : multiplicity\n"), &["x=x.csv", "m=m.csv"]);
+    let (plain, _) = fitted(&directory, &program(""), &["x=r.csv"]);
+    let share = |own: &Value| own["x"]["share"].as_f64().expect("a share");
+    assert!((share(&weighted) - share(&plain)).abs() < 1e-6, "{weighted} and {plain}");
+}
+
+/// What is observed of an array that other statements read is no prediction of itself.
+#[test]
+fn an_array_that_others_read_is_explained_by_its_own_statement() {
+    let program = "model m\n\naxis row[n]\n\ndata x[n] : real, absent = NA\ndata y[n] : real\n\n\
+        m ~ Normal(0, sd = 10)\nc ~ Normal(0, sd = 10)\ns ~ Gamma(1, rate = 1)\nt ~ Gamma(1, rate = 1)\n\
+        x[n] ~ Normal(m, prec = s)\ny[n] ~ Normal(c * x[n], prec = t)\n";
+    let directory = scratch("explained_read");
+    let x: Vec<Vec<f64>> =
+        (0..30).map(|n| vec![if n == 4 { f64::NAN } else { (n * 7 % 11) as f64 - 5.0 }]).collect();
+    let y: Vec<Vec<f64>> =
+        (0..30).map(|n| vec![2.0 * ((n * 7 % 11) as f64 - 5.0) + (n * 5 % 3) as f64]).collect();
+    fs::write(directory.join("x.csv"), csv(&x)).unwrap();
+    fs::write(directory.join("y.csv"), csv(&y)).unwrap();
+    let (explained, _) = fitted(&directory, program, &["x=x.csv", "y=y.csv"]);
+    // One mean for all explains nothing.
+    assert!(explained["x"]["share"].as_f64().unwrap().abs() < 0.01, "{explained}");
+    assert!(explained["y"]["share"].as_f64().unwrap() > 0.9, "{explained}");
+}

@@ -564,3 +564,37 @@ fn fits_are_averaged_by_label_or_refused() {
     assert_eq!(refused.status.code(), Some(1));
     assert!(text(&refused.stderr).contains("`x` was standardised by other numbers in `cc`"));
 }
+
+/// A hidden class has a factor of q, which what stands below it has told of: it was once scored by what stands above it alone.
+#[test]
+fn hidden_classes_are_scored_as_they_are_imputed() {
+    const CLASSES: &str = "model classes\n\naxis row[n]\naxis trait[j]\naxis kind[k] = 2\n\n\
+        data y[n] : index kind, absent = NA\ndata x[n, j] : real\n\n\
+        pi[:k] ~ Dirichlet(1)\nmu[k, j] ~ Normal(0, sd = 3)\ntau ~ Gamma(2, rate = 1)\n\
+        y[n] ~ Categorical(pi)\nx[n, j] ~ Normal(mu[y[n], j], prec = tau)\n";
+    let directory = scratch("heldout_classes");
+    fs::write(directory.join("m.cavi"), CLASSES).unwrap();
+    let own = |n: usize| (n * 5 % 7) % 2;
+    let x: String = (0..60)
+        .map(|n| {
+            let value = |j: usize| 1.6 * own(n) as f64 + ((n * 7 + j * 11) % 13) as f64 / 6.0 - 1.0;
+            format!("{},{}\n", value(0), value(1))
+        })
+        .collect();
+    fs::write(directory.join("x.csv"), x).unwrap();
+    fs::write(directory.join("y.csv"), (0..60).map(|n| format!("{}\n", own(n))).collect::<String>()).unwrap();
+    let fit =
+        ["fit", "m.cavi", "--data", "x=x.csv", "--data", "y=y.csv", "--heldout", "y=0.3", "--sweeps", "200"];
+    let summary = json(&directory, &[&fit[..], &["--json", "--progress", "none", "--out", "o"]].concat());
+    let score = summary["heldout"]["y"]["per_unit"].as_f64().unwrap();
+    // The probabilities that q gives to what was hidden: one-hot where it was not.
+    let prob = cavi_files::read_npy(&directory.join("o/posterior/y.prob.npy")).unwrap();
+    let of_own: Vec<f64> = (0..60).map(|n| prob.values[2 * n + own(n)]).filter(|own| *own < 1.0).collect();
+    let expected = of_own.iter().map(|own| own.ln()).sum::<f64>() / of_own.len() as f64;
+    let units = summary["heldout"]["y"]["n_scored"].as_u64().unwrap() as usize;
+    assert!(units >= of_own.len() && units < 25, "{units}");
+    let all = expected * of_own.len() as f64 / units as f64;
+    assert!((score - all).abs() < 1e-9, "{score} and {all}");
+    // What stands above knows of two classes that are about as frequent.
+    assert!(score > -0.3, "{score}");
+}

@@ -120,7 +120,7 @@ impl State<'_> {
         if rows.len() != mode.rows * stride {
             *rows = vec![0.0; mode.rows * stride];
         }
-        let each = (CHUNK / width).max(1);
+        let each = (CHUNK / width.max(1)).max(1);
         self.work.threads.for_each_chunk(rows, each * stride, |chunk, rows| {
             for (place, row) in rows.chunks_exact_mut(stride).enumerate() {
                 let number = chunk * each + place;

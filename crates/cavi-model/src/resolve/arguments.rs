@@ -251,7 +251,10 @@ impl Resolver<'_> {
     fn missing(&mut self, family: &ast::Name, parameter: &Parameter, arguments: &[ast::Argument]) {
         let names: Vec<&str> = parameter.spellings.iter().map(|spelling| spelling.name).collect();
         let span = arguments.last().map_or(family.span, |last| family.span.to(last.value.span));
-        let usual = names.iter().find(|name| **name == "sd").unwrap_or(&names[0]);
+        let spelled =
+            parameter.spellings.iter().find(|own| own.name == "sd").unwrap_or(&parameter.spellings[0]);
+        let value = if matches!(spelled.domain, Domain::Unit) { "0.5" } else { "1" };
+        let usual = spelled.name;
         let message = format!("`{}` is missing its {}", family.text, names.join(" or "));
         self.report(
             Diagnostic::error("E0503", message)
@@ -263,8 +266,8 @@ impl Resolver<'_> {
                     },
                 )
                 .help(match (names.len(), parameter.extent) {
-                    (1, Extent::Scalar) => format!("add `{usual} = 1`"),
-                    (_, Extent::Scalar) => format!("add one of them, such as `{usual} = 1`"),
+                    (1, Extent::Scalar) => format!("add `{usual} = {value}`"),
+                    (_, Extent::Scalar) => format!("add one of them, such as `{usual} = {value}`"),
                     _ => format!("add `{usual} = ...`"),
                 }),
         );

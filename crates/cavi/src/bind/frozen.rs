@@ -27,12 +27,19 @@ pub(crate) struct Frozen {
 }
 
 impl Frozen {
-    /// Leaves out entries whose label on such an axis the fit does not have, and says how many there were.
-    pub(super) fn leave_out_unknown(&self, symbols: &Symbols, pieces: &mut Vec<Piece>) -> usize {
+    /// Leaves out entries whose label on such an axis the fit does not have, and says how many there were; `unknown` gets a sentence for each file of a
+    /// group that the fit does not have.
+    pub(super) fn leave_out_unknown(
+        &self,
+        symbols: &Symbols,
+        pieces: &mut Vec<Piece>,
+        unknown: &mut Vec<String>,
+    ) -> usize {
         let mut dropped = 0;
         pieces.retain(|piece| {
             let keep = self.knows_group(symbols, piece);
             dropped += if keep { 0 } else { piece.content.len() };
+            unknown.extend((!keep).then(|| self.unknown_group(symbols, piece)));
             keep
         });
         dropped + pieces.iter_mut().map(|piece| self.leave_out(symbols, piece)).sum::<usize>()
@@ -66,6 +73,20 @@ impl Frozen {
             labels
         };
         listed.into_iter().filter_map(|(axis, labels)| Some((axis, in_order(labels?)))).collect()
+    }
+
+    /// That a file is bound to a group which the fit does not have, and which groups it has.
+    fn unknown_group(&self, symbols: &Symbols, piece: &Piece) -> String {
+        let (name, path) = (&symbols.array(piece.array).name, piece.group.as_deref().unwrap_or_default());
+        let ragged = piece.letters.iter().find(|letter| symbols.letter(**letter).parent.is_some());
+        let above = ragged.and_then(|own| symbols.lineage(*own).last().map(|top| symbols.letter(*top).axis));
+        let known = above.and_then(|axis| Some((axis, self.labels.get(&axis)?.get("")?)));
+        let has = known.map_or_else(String::new, |(axis, labels)| {
+            let mut labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+            labels.sort_unstable();
+            format!(" (its {}: {})", symbols.axis(axis).name, super::list(&labels))
+        });
+        format!("`{name}[{}]` is left out: the fit has no such group{has}", path.join("/"))
     }
 
     /// Whether the fit has the group that a file is bound to, as far as it is one of such an axis.

@@ -111,7 +111,12 @@ impl Listing {
                 continue;
             }
             let found = format!("the entry {}", target.describe(&self.at(entry)));
-            return Err(piece.content.error_at(&piece.file, place, found, target.restriction()).into());
+            let error = piece.content.error_at(&piece.file, place, found, target.restriction());
+            return Err(match upper && i > j {
+                true => error.with_help(target.order_of_pairs()),
+                false => error,
+            }
+            .into());
         }
         if !keep.contains(&false) {
             return Ok(());

@@ -178,10 +178,10 @@ pub(crate) fn bind_in_part(
     }
     let inputs = fixed.as_ref().map_or(inputs, |own| &own.inputs);
     let mut own_inputs = None;
-    let mut dropped = 0;
+    let (mut dropped, mut unknown) = (0, Vec::new());
     if let Some(frozen) = part.frozen {
         let rows = frozen.listed_rows(symbols, &pieces);
-        dropped = frozen.leave_out_unknown(symbols, &mut pieces);
+        dropped = frozen.leave_out_unknown(symbols, &mut pieces, &mut unknown);
         own_inputs = with_all_rows(symbols, inputs, rows, &frozen.listed_rows(symbols, &pieces));
     }
     let inputs = own_inputs.as_ref().unwrap_or(inputs);
@@ -286,7 +286,7 @@ pub(crate) fn bind_in_part(
     let mut notes = missing(model, &arrays, &axes, &taken);
     notes.extend(jitters.iter().map(|(name, jitter)| jittered(name, *jitter)));
     notes.extend(mapped(symbols, &arrays));
-    let warnings = [axes.warnings, suspicions, poor].concat();
+    let warnings = [unknown, axes.warnings, suspicions, poor].concat();
     let fixed: Vec<ArrayId> = held.iter().map(|(id, _)| *id).collect();
     held.into_iter().for_each(|(id, values)| arrays[id.index()] = Some(values));
     let bound = Bound { axes: axes.bound, arrays };

@@ -170,6 +170,19 @@ impl<'a> Target<'a> {
         }
     }
 
+    /// How a pair is written of which only one order exists.
+    pub fn order_of_pairs(&self) -> String {
+        let axis = self.restricted.map(|(row, _, _)| {
+            let letter = self.array.letters[row];
+            self.symbols.axis(self.symbols.letter(letter).axis).name.as_str()
+        });
+        let axis = axis.unwrap_or("AXIS");
+        format!(
+            "the order is that of the positions, here that in which labels first appear: swap the two labels, so that each pair stands once, or give \
+             all labels in order by `--labels {axis}=FILE`"
+        )
+    }
+
     /// The dimension of the array that a dimension of a piece is; `None` for an ancestor of a ragged one.
     pub fn dimension_of(&self, piece: &Piece, dimension: usize) -> Option<usize> {
         self.array.letters.iter().position(|letter| *letter == piece.letters[dimension])

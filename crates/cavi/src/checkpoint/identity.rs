@@ -24,6 +24,9 @@ pub struct Identity {
 /// What `fit.json` calls the list.
 const FACTS: &str = "fit";
 
+/// What `summary.json` calls the facts of a fit.
+const IN_SUMMARY: &str = "identity";
+
 /// The name of the program among the facts, and in `summary.json`.
 const PROGRAM: &str = "the program";
 
@@ -101,7 +104,8 @@ impl Identity {
         self.facts.iter().map(|(name, value)| format!("{name}\t{value}\n")).collect()
     }
 
-    fn json(&self) -> Value {
+    /// The facts as JSON.
+    pub(super) fn json(&self) -> Value {
         let fact = |(name, value): &(String, String)| (name.clone(), json!(value));
         json!({ FACTS: self.facts.iter().map(fact).collect::<Map<_, _>>() })
     }
@@ -121,8 +125,11 @@ impl Identity {
         })
     }
 
-    /// The same for a finished fit, of which `summary.json` has the program and the seed.
+    /// The same for a finished fit, by its `summary.json`: an early one has the program and the seed alone.
     pub fn differs_from_summary(&self, summary: &Value) -> Option<String> {
+        if summary[IN_SUMMARY][FACTS].is_object() {
+            return self.differs_from(&summary[IN_SUMMARY]);
+        }
         let own =
             |name: &str| self.facts.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str());
         if summary["model_hash"].as_str() != own(PROGRAM) {

@@ -70,7 +70,7 @@ impl View<'_> {
         };
         let labels: Vec<String> = (0..size).map(|position| self.label(axis, position)).collect();
         let column = match carried(with) {
-            Some(values) => Column { labels: None, values },
+            Some(values) => Column { labels: None, ids: None, values },
             None => Column::read_named(with).map_err(|error| problem(error.to_string()))?,
         };
         let Some(known) = column.along(&labels) else {

@@ -221,6 +221,7 @@ impl Predictor<'_> {
                     let normals = Normals::of(margins)?;
                     Ok(((0..entries).map(|entry| log_normal(part, &normals, entry)).collect(), 0.0))
                 }
+                Support::Count => Err("counts of so many trials have no means of rows and columns here"),
                 _ => Err("it is no number"),
             },
             (_, Prediction::Trial) => Err("counts of so many trials have no means of rows and columns here"),

@@ -7,6 +7,7 @@ use cavi_executor::observed::Observed;
 use cavi_executor::{Bound, BoundArray, Layout, Parameters};
 use cavi_families::observed::at_value;
 use cavi_families::{Batch, Extent, Posterior, views, views_mut};
+use cavi_numerics::special::ln;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -126,6 +127,18 @@ impl Source {
     /// The log density of q at values, rows by slice.
     fn log_density(&self, equations: &Equations, columns: &[Vec<f64>], drawn: &[f64]) -> f64 {
         let Some(family) = family(equations, self.block) else { return 0.0 };
+        let rows: Vec<usize> = (0..self.layout.rows).collect();
+        self.log_densities(family, columns, &rows, drawn).iter().sum()
+    }
+
+    /// The log density of q of some rows at values, one after another, each a scalar or a slice.
+    fn log_densities(
+        &self,
+        family: &dyn Posterior,
+        columns: &[Vec<f64>],
+        rows: &[usize],
+        values: &[f64],
+    ) -> Vec<f64> {
         let batch = self.layout.batch();
         let statistics = family.statistics();
         let mut naturals: Vec<Vec<f64>> =
@@ -133,19 +146,21 @@ impl Source {
         family.natural(&batch, &views(columns), &mut views_mut(&mut naturals));
         let mut constants = vec![0.0; batch.rows];
         family.entropy(&batch, &views(columns), &mut constants);
-        let mut log_density = -constants.iter().sum::<f64>();
-        let width = drawn.len() / batch.rows.max(1);
+        let mut log_densities: Vec<f64> = rows.iter().map(|row| -constants[*row]).collect();
+        let width = values.len() / rows.len().max(1);
         let base = family.base().into_iter().zip(family.base_per_element());
         for ((statistic, natural), (base, per_element)) in statistics.iter().zip(&naturals).zip(base) {
             let base = base + per_element * width as f64;
             let expected =
                 (!family.paired()).then(|| Expected::of(family, &batch, columns, &statistic.statistic));
-            for row in 0..batch.rows {
-                let natural = &natural[place(&batch, statistic.extent, row)];
+            for ((log_density, row), own) in
+                log_densities.iter_mut().zip(rows).zip(values.chunks_exact(width.max(1)))
+            {
+                let natural = &natural[place(&batch, statistic.extent, *row)];
                 let mut values = vec![0.0; natural.len()];
-                at_value(&statistic.statistic, &drawn[row * width..(row + 1) * width], &mut values);
+                at_value(&statistic.statistic, own, &mut values);
                 if let Some(expected) = &expected {
-                    expected.take_off(&batch, row, &mut values);
+                    expected.take_off(&batch, *row, &mut values);
                 }
                 let product = |(natural, value): (&f64, &f64)| match natural + base {
                     0.0 => 0.0,
@@ -153,10 +168,63 @@ impl Source {
                     _ if *value == 0.0 => 0.0,
                     coefficient => coefficient * value,
                 };
-                log_density += natural.iter().zip(&values).map(product).sum::<f64>();
+                *log_density += natural.iter().zip(&values).map(product).sum::<f64>();
             }
         }
-        log_density
+        log_densities
+    }
+
+    /// The log density (of classes and of 0 and 1 the log probability) of q at values of a variable that is latent where it is not
+    /// observed: of the elements at these cells of it, each the first of as many as there are values for it, one or a whole slice.
+    /// An element of a vector has the density of its marginal, which is known for Normals. `None` where there is none: of points,
+    /// and of elements of other vectors.
+    pub fn log_density_at(
+        &self,
+        equations: &Equations,
+        parameters: &Parameters,
+        array: ArrayId,
+        cells: &[usize],
+        values: &[f64],
+    ) -> Option<Vec<f64>> {
+        let family = family(equations, self.block)?;
+        let (_, places) = self.members.iter().find(|(own, _)| *own == array)?;
+        let columns = &parameters.blocks[self.block.index()];
+        let is_class = equations.block(self.block).classes.is_some();
+        let width = if is_class { 1 } else { self.layout.width() };
+        if self.members.len() > 1 || !self.layout.starts.is_empty() {
+            return None;
+        }
+        let batch = self.layout.batch();
+        if values.len() == cells.len() && width > 1 {
+            let column = |statistic: &Statistic| {
+                let which = family.expectation_of(statistic)?;
+                let extent = family.expectations()[which].extent;
+                let mut out = vec![0.0; batch.len(extent)];
+                family.expect(&batch, &views(columns), which, &mut out);
+                Some(Column { extent, values: out })
+            };
+            let (mean, covariance) = (column(&Statistic::identity())?, column(&Statistic::covariance())?);
+            let own = |(cell, value): (&usize, &f64)| {
+                let (row, within) = (places[*cell] / width, places[*cell] % width);
+                let mean = mean.values[place(&batch, mean.extent, row)][within];
+                let var = covariance.values[place(&batch, covariance.extent, row)][within * (width + 1)];
+                let off = value - mean;
+                -0.5 * (ln(2.0 * std::f64::consts::PI * var) + off * off / var)
+            };
+            return Some(cells.iter().zip(values).map(own).collect());
+        }
+        // Other rows may be point masses, which have no density: any distribution may stand in their place.
+        let mut proper = columns.clone();
+        family.start(&batch, &mut ChaCha8Rng::seed_from_u64(0), &mut views_mut(&mut proper));
+        let rows: Vec<usize> = cells.iter().map(|cell| places[*cell] / width).collect();
+        for (proper, column) in proper.iter_mut().zip(columns) {
+            let width = column.len() / self.layout.rows.max(1);
+            for row in &rows {
+                let place = row * width..(row + 1) * width;
+                proper[place.clone()].copy_from_slice(&column[place]);
+            }
+        }
+        Some(self.log_densities(family, &proper, &rows, values))
     }
 
     /// Draws, and shows the draw rows by slice before it is brought to the order of each variable. A point shows none.

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use cavi_algebra::{ArrayId, BlockId, Support};
+use cavi_algebra::{Array, ArrayId, BlockId, Support};
 use cavi_executor::BoundArray;
 use cavi_families::{Argument, Moments, Prediction};
 use cavi_model::Statement;
@@ -77,17 +77,28 @@ impl Predictor<'_> {
         draws: usize,
     ) -> Result<Expected, Box<Diagnostic>> {
         let statement = self.model.statement_of(array).expect("data that are predicted have a statement");
-        let symbols = &self.model.symbols;
-        let own = symbols.array(array);
-        let refuse = |reason: &str| {
-            let message = format!("entries of `{}` have no expected value: {reason}", own.name);
-            Box::new(Diagnostic::error("E0905", message).at(statement.span, "in this statement").help(
-                "`cavi summary` and `cavi export` give the latents of the fit, from which draws can be made",
-            ))
-        };
+        let refuse =
+            |reason: &str| self.without_expectation(self.model.symbols.array(array), statement, reason);
         if let Some(block) = self.equations.block_of(array) {
             return self.latent(array, block, coordinates, draws).ok_or_else(|| refuse("they are implicit"));
         }
+        self.expect_by_statement(array, coordinates, draws)
+    }
+
+    /// The same by the statement of the array alone: of an entry that is observed what its statement says of it, and not its value.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn expect_by_statement(
+        &self,
+        array: ArrayId,
+        coordinates: &[Vec<u32>],
+        draws: usize,
+    ) -> Result<Expected, Box<Diagnostic>> {
+        let statement = self.model.statement_of(array).expect("data that are predicted have a statement");
+        let symbols = &self.model.symbols;
+        let own = symbols.array(array);
+        let refuse = |reason: &str| self.without_expectation(own, statement, reason);
         let copy = copy(self.model, &self.equations.symbols, statement).map_err(|reason| refuse(&reason))?;
         let mut selections = copy.selections.iter();
         if !selections.any(|selection| self.belongs_to_entry(statement, &copy, selection)) {
@@ -120,6 +131,13 @@ impl Predictor<'_> {
         Ok(part(&seen, true)?.beside(part(&unseen, false)?, &seen, &unseen))
     }
 
+    fn without_expectation(&self, array: &Array, statement: &Statement, reason: &str) -> Box<Diagnostic> {
+        let message = format!("entries of `{}` have no expected value: {reason}", array.name);
+        Box::new(Diagnostic::error("E0905", message).at(statement.span, "in this statement").help(
+            "`cavi summary` and `cavi export` give the latents of the fit, from which draws can be made",
+        ))
+    }
+
     /// The same of entries that the fit has seen, all of them or none.
     fn expect_alike(
         &self,
@@ -139,7 +157,7 @@ impl Predictor<'_> {
             };
             let threads = Threads::new(self.threads.count());
             let other = Predictor { equations, parameters, threads, written_out: OnceLock::new(), ..*self };
-            return other.expect(array, coordinates, draws);
+            return other.expect_by_statement(array, coordinates, draws);
         }
         let weights = match seen {
             true => self

@@ -21,6 +21,7 @@ mod margins;
 mod mixture;
 mod notes;
 pub mod one_component;
+mod own_factor;
 mod predict;
 mod request;
 mod rest;
@@ -50,7 +51,7 @@ pub(crate) use joint::log_weights;
 pub use one_component::{Baselines, OneComponent};
 use predict::Predictor;
 pub use predict::{BATCHES, DRAWS, Score};
-pub(crate) use predict::{exists as is_there, unflat, write_out};
+pub(crate) use predict::{exists as is_there, placed_letters, unflat, write_out};
 pub use request::{Asked, Request};
 use request::{Asking, requested};
 
@@ -403,7 +404,7 @@ pub(crate) fn by_entry(
 
 /// What entries of an array are expected to be under the q of a fit, in the units in which the data were given, at coordinates that have a column for
 /// each dimension of the array; over so many draws where an expectation has no closed form. The pair is the seed of the draws and the number of
-/// threads.
+/// threads. An observed entry of an array that is latent where it is not is expected to be what it is.
 ///
 /// # Errors
 /// Data whose entries have no expected value, at their statement.
@@ -414,6 +415,34 @@ pub fn expected(
     coordinates: &[Vec<u32>],
     draws: usize,
     (seed, threads): (u64, usize),
+) -> Result<Expected, Error> {
+    let expect = |predictor: &Predictor<'_>| predictor.expect(array, coordinates, draws);
+    in_given_units(problem, parameters, array, coordinates, (seed, threads), &expect)
+}
+
+/// What the statement of an array says of its entries, whether they are observed or not: as [`expected`], without what an entry itself says of its factor.
+///
+/// # Errors
+/// As there.
+pub(crate) fn stated(
+    problem: &Problem,
+    parameters: &Parameters,
+    array: ArrayId,
+    coordinates: &[Vec<u32>],
+    (seed, threads): (u64, usize),
+) -> Result<Expected, Error> {
+    let expect = |predictor: &Predictor<'_>| predictor.expect_by_statement(array, coordinates, 0);
+    in_given_units(problem, parameters, array, coordinates, (seed, threads), &expect)
+}
+
+/// What a predictor expects, in the units in which the data were given.
+fn in_given_units(
+    problem: &Problem,
+    parameters: &Parameters,
+    array: ArrayId,
+    coordinates: &[Vec<u32>],
+    (seed, threads): (u64, usize),
+    expect: &dyn Fn(&Predictor<'_>) -> Result<Expected, Box<cavi_syntax::Diagnostic>>,
 ) -> Result<Expected, Error> {
     let Problem { source, model, equations, binding, .. } = problem.as_given();
     let threads = Threads::new(threads);
@@ -429,8 +458,7 @@ pub fn expected(
         given_totals: false,
         written_out: OnceLock::new(),
     };
-    let mut expected =
-        predictor.expect(array, coordinates, draws).map_err(|diagnostic| Error::at(*diagnostic, source))?;
+    let mut expected = expect(&predictor).map_err(|diagnostic| Error::at(*diagnostic, source))?;
     if let Some(standardised) = binding.standardised.iter().find(|own| own.array == array) {
         standardised.undo(&model.symbols, bound, coordinates, &mut expected.mean, expected.sd.as_deref_mut());
     }

@@ -1,5 +1,8 @@
 //! How well held-out data are predicted: `sum log E_q p(y | latents)`, over entries, or over units for counts.
 //!
+//! An entry of an array that other statements read is latent where it is hidden, and has a factor of q: its score is `log q(y)`, since
+//! what stands below it tells of it too.
+//!
 //! An index latent that selects the parameters of an entry is summed out, `sum_c w_c p(y | c)`. Its weights are those of its factor of q; of one
 //! that belongs to the entry alone, and of which nothing that was given knows, those of its own statement.
 //!
@@ -164,7 +167,7 @@ impl Predictor<'_> {
         };
         let mut copy =
             copy(self.model, &self.equations.symbols, statement).map_err(|reason| refuse(&reason))?;
-        if self.reads_implicit(statement, &copy, false) {
+        if self.reads_implicit(statement, &copy, false) || self.has_implicit_factor(hidden.array) {
             let written_out = self.written_out.get_or_init(|| self.write_out());
             let Some((equations, parameters)) = written_out else {
                 return Err(refuse("it reads a latent that is implicit, and has no factor of q of its own"));
@@ -182,9 +185,16 @@ impl Predictor<'_> {
             }
             false => hidden,
         };
-        let weights = self.all_weights(statement, &mut copy).map_err(|reason| refuse(&reason))?;
+        let own = self.logs_of_own_factor(hidden, statement, kind);
+        let weights = match &own {
+            Some(_) => Vec::new(),
+            None => self.all_weights(statement, &mut copy).map_err(|reason| refuse(&reason))?,
+        };
         let part = self.part(statement, &copy, weights, kind, hidden);
-        let (batches, rests) = self.evaluate(&part).map_err(refuse)?;
+        let (batches, rests) = match own {
+            Some(logs) => (vec![logs], vec![0.0]),
+            None => self.evaluate(&part).map_err(refuse)?,
+        };
         let (name, counts) = (array.name.clone(), self.counts(&part));
         let given_totals = self.is_given_totals(kind);
         let of_nothing = kind == Kind::Rate && !given_totals;
@@ -712,7 +722,7 @@ fn log(value: Value, count: usize) -> Vec<f64> {
 }
 
 /// The letters of a statement, in the order of the dimensions that have a column: of a slice that is `whole` none.
-pub(super) fn placed_letters(statement: &Statement, slice: &[bool], whole: bool) -> Vec<LetterId> {
+pub(crate) fn placed_letters(statement: &Statement, slice: &[bool], whole: bool) -> Vec<LetterId> {
     let (mut plates, mut own) = (statement.plates.iter(), statement.slices.iter());
     let mut letters: Vec<LetterId> = Vec::new();
     for slice in slice {

@@ -348,7 +348,7 @@ impl Measuring<'_> {
     fn popularity(&self, dimension: usize) -> (Vec<f64>, Vec<f64>) {
         let (data, shape) = self.data();
         let array = self.given.equations.symbols.array(self.hidden.array);
-        let is_count = array.support == Support::Count;
+        let is_count = matches!(array.support, Support::Count | Support::Binary);
         let mut sums = vec![0.0; shape[dimension]];
         let mut counts = vec![0.0; shape[dimension]];
         let mut entries: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];

@@ -15,7 +15,7 @@ use rand::RngCore;
 
 use crate::bind::known::Known;
 use crate::bind::misfit;
-use crate::heldout::is_there;
+use crate::heldout::{is_there, unflat};
 
 /// A statement that is drawn.
 pub(super) struct Drawing<'a> {
@@ -42,7 +42,11 @@ impl Drawing<'_> {
         let symbols = &model.symbols;
         let known = Known::new(symbols, &bound.axes, &bound.arrays);
         let shape = bound.shape(symbols, statement.target);
-        let mut drawn = vec![f64::NAN; shape.iter().product()];
+        let array = self.array();
+        let nowhere = |cell: usize| array.restriction.is_some() && !is_there(array, &unflat(&shape, cell));
+        // What no statement draws is no number; of entries that do not exist nothing is read but that it is one.
+        let mut drawn: Vec<f64> =
+            (0..shape.iter().product()).map(|cell| if nowhere(cell) { 0.0 } else { f64::NAN }).collect();
         let rewritten = self.rewritten();
         let mut failure = None;
         for_each_value(symbols, &known, &statement.plates, &mut Assignment::new(), &mut |assignment| {

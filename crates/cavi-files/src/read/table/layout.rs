@@ -416,10 +416,13 @@ fn vector(
     if options.dimensions.len() == 1 && table.header.is_none() && table.width > 1 && is_one_line(table)? {
         return Ok(Layout::Row);
     }
+    let identifying = table.identifying_column(options.dimensions)?;
     let labels = match label {
         Some(_) if label == value => None,
         Some(_) => label,
-        None if options.dimensions.is_empty() || value == Some(0) => None,
+        None if options.dimensions.is_empty() => None,
+        None if identifying.is_some() && identifying != value => identifying,
+        None if value == Some(0) => None,
         None if !table.first_column_is_labels(options.dimensions)? => None,
         // Where the value is picked by name, the first column may be anything: it is labels only if it can be.
         None if value.is_some() && !table.first_name_marks_labels(options.dimensions) => {

@@ -1,7 +1,8 @@
 //! Tables, dense or long: `.csv` and `.tsv`, and the columns of `.parquet`.
 //!
 //! A first line with a field that is neither a number nor missing is a header, and so is one that counts its columns behind an
-//! empty field, above a first column that counts the rows; with a header, the first column holds row labels if its header cell is empty or the axis's name, or if any entry is neither a number nor missing. A table is
+//! empty field, above a first column that counts the rows; with a header, the first column holds row labels if its header cell is empty or the axis's name, if it is named as the
+//! id of the axis (`patient_id`, or `id`) and its entries differ, or if any entry is neither a number nor missing. A table is
 //! long if its header names every axis.
 //!
 //! The layout of a table is decided first, from its header and what the caller asks for; all layouts are then read by
@@ -10,7 +11,7 @@
 use super::collector::Collector;
 use super::columns::Columns;
 use super::records::{Field, Records, is_blank};
-use super::{Dimension, ReadOptions, Wanted, texts};
+use super::{Dimension, ReadOptions, Wanted, ids, texts};
 use crate::content::{Categories, Content, Lines, Values};
 use crate::error::{FileError, count, list, quote};
 use assemble::{assemble, first_repeated};
@@ -138,7 +139,7 @@ impl<'a> Table<'a> {
 
     /// Whether the first column of a table with a header holds labels.
     fn first_column_is_labels(&self, dimensions: &[Dimension<'_>]) -> Result<bool, FileError> {
-        if self.first_name_marks_labels(dimensions) {
+        if self.first_name_marks_labels(dimensions) || self.identifying_column(dimensions)? == Some(0) {
             return Ok(true);
         }
         if self.header.is_none() {
@@ -156,7 +157,7 @@ impl<'a> Table<'a> {
     /// Whether the first column of rows by columns holds labels; refused where nearly all of its entries are measured numbers,
     /// or all that are none have a comma for their point.
     fn has_row_labels(&self, dimensions: &[Dimension<'_>]) -> Result<bool, FileError> {
-        if self.first_name_marks_labels(dimensions) {
+        if self.first_name_marks_labels(dimensions) || self.identifying_column(dimensions)? == Some(0) {
             return Ok(true);
         }
         if !self.first_column_is_labels(dimensions)? {
@@ -212,6 +213,29 @@ impl<'a> Table<'a> {
             || dimensions
                 .first()
                 .is_some_and(|dimension| name == dimension.axis || Some(name) == dimension.letter)
+    }
+}
+
+impl Table<'_> {
+    /// The column of ids of the first axis, by its name: `patient_id` of the axis `patient`; or the first column where its name says `id` and no more.
+    /// Its entries are labels if none is empty or stands twice. `None` if there is no such column, or several.
+    pub(super) fn identifying_column(
+        &self,
+        dimensions: &[Dimension<'_>],
+    ) -> Result<Option<usize>, FileError> {
+        let (Some(_), Some(first)) = (&self.header, dimensions.first()) else { return Ok(None) };
+        if self.width < 2 {
+            return Ok(None);
+        }
+        let identified = |column: &usize| ids::identified(self.name(*column).trim(), self.width);
+        let of_axis = |column: &usize| identified(column).is_some_and(|own| ids::is_same(first.axis, &own));
+        let mut named = (0..self.width).filter(of_axis);
+        let found = match (named.next(), named.next()) {
+            (Some(column), None) => column,
+            (None, _) if identified(&0).is_some_and(|own| own.is_empty()) => 0,
+            _ => return Ok(None),
+        };
+        Ok(can_be_labels(self, found)?.then_some(found))
     }
 }
 

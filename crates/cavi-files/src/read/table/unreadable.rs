@@ -39,6 +39,15 @@ pub(super) fn error(field: &Field<'_>) -> FileError {
             quote(plain.as_bytes())
         ));
     }
+    if let Some((thousands, rest)) = plain.split_once(',')
+        && rest.len() == 3
+        && (1..=3).contains(&thousands.trim_start_matches('-').len())
+        && is_decimal_comma(plain)
+    {
+        return error.with_help(format!(
+            "nothing stands between thousands, and numbers have a point: write `{thousands}{rest}` or `{thousands}.{rest}`, as it is meant",
+        ));
+    }
     if is_decimal_comma(plain) {
         return error.with_help(format!(
             "numbers have a point: write `{}`, and nothing between thousands",

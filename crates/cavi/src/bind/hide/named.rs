@@ -51,7 +51,7 @@ impl Named {
             return Err(DataError::new(format!("{}: documents, which name no entries", piece.name()))
                 .possible("a table with a column for each axis, or a file with an entry for each position"));
         }
-        named.left_out = known(target).leave_out_unknown(target.symbols, &mut pieces);
+        named.left_out = known(target).leave_out_unknown(target.symbols, &mut pieces, &mut Vec::new());
         if pieces.iter().all(|piece| piece.content.is_empty()) && named.left_out > 0 {
             // The first label that is not known says where it stands.
             for piece in &self::pieces(target, inputs, files, Some(wanted))? {
