@@ -94,7 +94,7 @@ mod tests {
 
     fn column(labels: Option<&[&str]>, values: &[&str]) -> Column {
         let owned = |all: &[&str]| all.iter().map(|own| (*own).to_owned()).collect::<Vec<_>>();
-        let own = cavi::column::Column { labels: labels.map(owned), values: owned(values) };
+        let own = cavi::column::Column { labels: labels.map(owned), ids: None, values: owned(values) };
         Column { name: "by".to_owned(), own }
     }
 
