@@ -8,6 +8,7 @@ mod asking;
 mod error;
 mod fit;
 mod inputs;
+mod lent;
 mod program;
 mod stored;
 mod uncertain;
