@@ -140,18 +140,14 @@ impl<T: Number> Numbers<T> {
     }
 
     /// They as a slice.
+    #[inline]
     pub fn as_slice(&self) -> &[T] {
         match &self.0 {
             Held::Own(own) => own,
             Held::Shared(own) => own,
             // SAFETY: what was promised of lent numbers; their owner is held here.
             Held::Lent(own) => unsafe { std::slice::from_raw_parts(own.first, own.length) },
-            Held::Mapped { file, start, length } => {
-                let own = &file.bytes()[*start..*start + *length * size_of::<T>()];
-                // SAFETY: `mapped` has seen that the bytes are aligned for `T` and as many as so many numbers have; any bits are a `T`
-                // (`Plain`), and the map lives as long as the file that is held here.
-                unsafe { std::slice::from_raw_parts(own.as_ptr().cast::<T>(), *length) }
-            }
+            Held::Mapped { file, start, length } => of_file(file, *start, *length),
         }
     }
 
@@ -203,6 +199,16 @@ impl<T: Number> Numbers<T> {
             Held::Lent(_) | Held::Mapped { .. } => 0,
         }
     }
+}
+
+/// So many numbers of a mapped file from a byte on, as [`Numbers::mapped`] has seen them. Not inlined, so that the other ways of
+/// [`Numbers::as_slice`] are short.
+#[inline(never)]
+fn of_file<T: Number>(file: &MappedFile, start: usize, length: usize) -> &[T] {
+    let own = &file.bytes()[start..start + length * size_of::<T>()];
+    // SAFETY: `mapped` has seen that the bytes are aligned for `T` and as many as so many numbers have; any bits are a `T`
+    // (`Plain`), and the slice is borrowed from the map.
+    unsafe { std::slice::from_raw_parts(own.as_ptr().cast::<T>(), length) }
 }
 
 impl<T: Number> Deref for Numbers<T> {

@@ -5,14 +5,15 @@
 //! ```
 //!
 //! A matrix product multiplies the two out block by block, in a memory that stays in the cache; any other sum reads the number twice. An
-//! array of all squares would be as large as the data, and would have to be brought in beside them.
+//! array of all squares would be as large as the data. It is kept where it is smaller than that matters: a Gaussian mixture of 25 million numbers
+//! and ten clusters takes a quarter longer without it, since its squares are then multiplied for each of three products of matrices.
 
 use crate::plan::passes::{Context, used};
 use crate::plan::tensor::{Access, Elementwise, NodeId, Operation, Source};
 use crate::plan::{Plan, Unplanned};
 
-/// A shorter array of squares is kept.
-const LONG: usize = 1 << 16;
+/// A shorter array of squares, of less than 134 MB, is kept.
+const LONG: usize = 1 << 24;
 
 /// Reads what is given twice in the place of its squares, where a step that changes reads them and nothing but sums does.
 pub fn square(plan: &mut Plan, context: &Context) -> Result<(), Unplanned> {
