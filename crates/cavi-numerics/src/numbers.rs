@@ -1,4 +1,5 @@
-//! A list of numbers that lies in the heap of the process, or in a file that is mapped into its memory.
+//! A list of numbers that lies in the heap of the process, in memory that somebody else lends, or in a file that is mapped into its
+//! memory.
 //!
 //! Data that are only read need not be copied: the pages of a mapped file are those of the operating system, which brings
 //! them in when they are read, and takes them back when memory is short. So data may be larger than memory, while everything
@@ -10,9 +11,13 @@
 //! value, and lie within the file as long as it was when it was mapped, so that a file that is left alone is read as it is.
 //! Who opens one checks it first (`cavi-files` compares its length and its checksums), and files that are mapped are
 //! written beside their name and renamed, never changed in place: a map keeps the file that it began with.
+//!
+//! Numbers that are lent ([`Numbers::lent`]) are held by their owner, and stay as they are as long as they are lent: the one who lends
+//! them promises it. Numbers that are shared ([`Numbers::shared`]) have several readers, of which none can change them.
 
 #![allow(unsafe_code)]
 
+use std::any::Any;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -69,13 +74,16 @@ mod sealed {
     impl Plain for u32 {}
 }
 
-/// A list of numbers, in the heap or in a mapped file. It reads as a slice.
+/// A list of numbers, in the heap, in memory that is lent or in a mapped file. It reads as a slice.
 #[derive(Clone)]
 pub struct Numbers<T: Number>(Held<T>);
 
 #[derive(Clone)]
 enum Held<T> {
     Own(Vec<T>),
+    /// Of several readers: a clone is another reader, and no copy.
+    Shared(Arc<Vec<T>>),
+    Lent(Lent<T>),
     /// So many numbers of a file from a byte on, at which they are aligned.
     Mapped {
         file: Arc<MappedFile>,
@@ -84,7 +92,36 @@ enum Held<T> {
     },
 }
 
+/// So many numbers from an address on, which lie there as long as their owner is held.
+#[derive(Clone)]
+struct Lent<T> {
+    first: *const T,
+    length: usize,
+    _owner: Arc<dyn Any + Send + Sync>,
+}
+
+// SAFETY: the numbers are only read, and stay as they are while they are lent (`Numbers::lent`); the owner may be sent and shared.
+unsafe impl<T: Number> Send for Lent<T> {}
+// SAFETY: as above.
+unsafe impl<T: Number> Sync for Lent<T> {}
+
 impl<T: Number> Numbers<T> {
+    /// Numbers of the heap with several readers: a clone is no copy. Whoever changes them has a copy of its own from then on, unless it
+    /// is the only reader.
+    pub fn shared(numbers: Vec<T>) -> Numbers<T> {
+        Numbers(Held::Shared(Arc::new(numbers)))
+    }
+
+    /// So many numbers in memory that an owner holds; a clone is no copy. They are no numbers of this process's heap
+    /// ([`Numbers::heap_bytes`]), whoever allocated them: their owner had them before.
+    ///
+    /// # Safety
+    /// `first` is aligned and begins `length` numbers that have values. As long as the owner is not dropped, they stay where they are, and
+    /// nobody writes to them.
+    pub unsafe fn lent(first: *const T, length: usize, owner: Arc<dyn Any + Send + Sync>) -> Numbers<T> {
+        Numbers(Held::Lent(Lent { first, length, _owner: owner }))
+    }
+
     /// The numbers in some bytes of a mapped file, in little-endian order. `None` where these are not all in the file, do not begin at a
     /// multiple of the size of a number, are no whole number of them, or where the machine has another order of bytes.
     pub fn mapped(file: &Arc<MappedFile>, bytes: Range<usize>) -> Option<Numbers<T>> {
@@ -103,25 +140,30 @@ impl<T: Number> Numbers<T> {
     }
 
     /// They as a slice.
+    #[inline]
     pub fn as_slice(&self) -> &[T] {
         match &self.0 {
             Held::Own(own) => own,
-            Held::Mapped { file, start, length } => {
-                let own = &file.bytes()[*start..*start + *length * size_of::<T>()];
-                // SAFETY: `mapped` has seen that the bytes are aligned for `T` and as many as so many numbers have; any bits are a `T`
-                // (`Plain`), and the map lives as long as the file that is held here.
-                unsafe { std::slice::from_raw_parts(own.as_ptr().cast::<T>(), *length) }
-            }
+            Held::Shared(own) => own,
+            // SAFETY: what was promised of lent numbers; their owner is held here.
+            Held::Lent(own) => unsafe { std::slice::from_raw_parts(own.first, own.length) },
+            Held::Mapped { file, start, length } => of_file(file, *start, *length),
         }
     }
 
-    /// Some of them, one after another: of a mapped file without a copy.
+    /// Some of them, one after another: of a mapped file, and of what is lent, without a copy.
     ///
     /// # Panics
     /// If the range is not within them.
     pub fn part(&self, range: Range<usize>) -> Numbers<T> {
         match &self.0 {
             Held::Own(own) => Numbers(Held::Own(own[range].to_vec())),
+            Held::Shared(own) => Numbers(Held::Own(own[range].to_vec())),
+            Held::Lent(own) => {
+                assert!(range.start <= range.end && range.end <= own.length, "a part lies within the whole");
+                let first = own.first.wrapping_add(range.start);
+                Numbers(Held::Lent(Lent { first, length: range.len(), _owner: Arc::clone(&own._owner) }))
+            }
             Held::Mapped { file, start, length } => {
                 assert!(range.start <= range.end && range.end <= *length, "a part lies within the whole");
                 let (start, length) = (start + range.start * size_of::<T>(), range.len());
@@ -130,29 +172,43 @@ impl<T: Number> Numbers<T> {
         }
     }
 
-    /// They in the heap, to be changed: a copy of those of a mapped file.
+    /// They in a list of their own, to be changed: a copy of those of a mapped file, of what is lent, and of what others read too.
     pub fn to_mut(&mut self) -> &mut Vec<T> {
-        if self.is_mapped() {
-            self.0 = Held::Own(self.as_slice().to_vec());
+        if !matches!(self.0, Held::Own(_)) {
+            self.0 = Held::Own(std::mem::take(self).into_vec());
         }
         match &mut self.0 {
             Held::Own(own) => own,
-            Held::Mapped { .. } => unreachable!("they were copied"),
+            Held::Shared(_) | Held::Lent(_) | Held::Mapped { .. } => unreachable!("they were copied"),
         }
     }
 
-    /// They in the heap.
+    /// They in a list of their own.
     pub fn into_vec(self) -> Vec<T> {
         match self.0 {
             Held::Own(own) => own,
-            Held::Mapped { .. } => self.as_slice().to_vec(),
+            Held::Shared(own) => Arc::try_unwrap(own).unwrap_or_else(|own| own.to_vec()),
+            Held::Lent(_) | Held::Mapped { .. } => self.as_slice().to_vec(),
         }
     }
 
-    /// The bytes that they take of the heap.
+    /// The bytes that they take of the heap; of what several read, those of all.
     pub fn heap_bytes(&self) -> usize {
-        if self.is_mapped() { 0 } else { size_of_val(self.as_slice()) }
+        match &self.0 {
+            Held::Own(_) | Held::Shared(_) => size_of_val(self.as_slice()),
+            Held::Lent(_) | Held::Mapped { .. } => 0,
+        }
     }
+}
+
+/// So many numbers of a mapped file from a byte on, as [`Numbers::mapped`] has seen them. Not inlined, so that the other ways of
+/// [`Numbers::as_slice`] are short.
+#[inline(never)]
+fn of_file<T: Number>(file: &MappedFile, start: usize, length: usize) -> &[T] {
+    let own = &file.bytes()[start..start + length * size_of::<T>()];
+    // SAFETY: `mapped` has seen that the bytes are aligned for `T` and as many as so many numbers have; any bits are a `T`
+    // (`Plain`), and the slice is borrowed from the map.
+    unsafe { std::slice::from_raw_parts(own.as_ptr().cast::<T>(), length) }
 }
 
 impl<T: Number> Deref for Numbers<T> {
@@ -272,6 +328,36 @@ mod tests {
         second[0] = 1;
         assert_eq!((first.as_slice(), second.as_slice()), (&[8, 9][..], &[1, 9][..]));
         assert!(first.is_mapped() && !second.is_mapped());
+    }
+
+    #[test]
+    fn what_is_shared_or_lent_is_copied_when_it_changes() {
+        let owner = Arc::new(vec![1.0, f64::NAN, -0.0, 4.0]);
+        // SAFETY: the vector stays as it is while it is shared.
+        let lent = unsafe { Numbers::lent(owner.as_ptr(), owner.len(), Arc::clone(&owner) as Arc<_>) };
+        let shared = Numbers::shared(owner.to_vec());
+        let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        for (numbers, bytes) in [(lent.clone(), 0), (shared, 32)] {
+            let mut second = numbers.clone();
+            assert_eq!(second.as_ptr(), numbers.as_ptr());
+            assert_eq!((numbers.heap_bytes(), numbers.is_mapped()), (bytes, false));
+            assert_eq!(bits(&numbers.part(2..4)), bits(&owner[2..]));
+            second[1] = 2.0;
+            assert_eq!(bits(&numbers), bits(&owner));
+            assert_eq!(second, [1.0, 2.0, -0.0, 4.0]);
+            let place = second.as_ptr();
+            second[0] = 0.0;
+            assert_eq!(second.as_ptr(), place, "a list of its own changes where it is");
+        }
+        // The owner is held as long as the numbers are.
+        assert_eq!(Arc::strong_count(&owner), 2);
+        drop(lent);
+        assert_eq!(Arc::strong_count(&owner), 1);
+        // The only reader of what was shared has it.
+        let alone = Numbers::shared(vec![5.0, 6.0]);
+        let place = alone.as_ptr();
+        let own = alone.into_vec();
+        assert_eq!((own.as_ptr(), own.len()), (place, 2));
     }
 
     #[test]

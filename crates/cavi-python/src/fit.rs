@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use cavi::checkpoint::{Checkpoints, Found, find};
 use cavi::directory::{Directory, Summary};
+use cavi::heldout::folds::Folds;
 use cavi::{Error, Fit, Precision, Problem, Settings};
 use cavi_syntax::ast::Allocations;
 use pyo3::prelude::*;
@@ -26,6 +27,8 @@ pub struct Options {
     schedule: Option<String>,
     warmup: Option<String>,
     batch: Option<String>,
+    shards: Option<String>,
+    folds: Option<usize>,
     accelerate: Option<bool>,
     allocations: Option<String>,
     seed: Option<u64>,
@@ -64,6 +67,8 @@ impl Options {
             schedule: value(options, "schedule")?,
             warmup: value(options, "warmup")?,
             batch: value(options, "batch")?,
+            shards: value(options, "shards")?,
+            folds: value(options, "folds")?,
             accelerate: value(options, "accelerate")?,
             allocations: value(options, "allocations")?,
             seed: value(options, "seed")?,
@@ -98,7 +103,11 @@ impl Options {
         self.seed
     }
 
-    fn settings(&self, problem: &Problem, stop: &Arc<AtomicBool>) -> Result<Settings, Error> {
+    /// The settings of a fit by these options.
+    ///
+    /// # Errors
+    /// Options that the program does not have.
+    pub fn settings(&self, problem: &Problem, stop: &Arc<AtomicBool>) -> Result<Settings, Error> {
         let rule = |text: &String| match Allocations::of_word(text) {
             Some(rule) => problem.allocations(rule),
             None => {
@@ -130,7 +139,7 @@ impl Options {
             given: None,
             stop: Some(Arc::clone(stop)),
             checkpoints: None,
-            shards: None,
+            shards: self.shards.as_deref().map(|text| problem.shards(text)).transpose()?,
             others: None,
             glances: None,
         })
@@ -164,13 +173,14 @@ pub fn fit(
         asked.schedule = options.schedule.clone();
         asked.data_files = cavi::data_files::hashes(&inner);
         asked.grow = options.grow;
+        asked.folds = options.folds;
         asked.init = options.init.as_ref().map(|path| path.display().to_string());
         let (compiled, warnings) = cavi::session::open(text, file_name, &inner)?;
         let source = Arc::clone(&compiled.source);
         let seed = compiled.seed(options.seed);
         asked.seed = Some(seed);
+        let for_folds = options.folds.map(|of| (compiled.clone(), of));
         let (problem, held) = compiled.bind_without(&inner, &heldout, options.seed)?;
-        drop(inner);
         let mut told: Vec<String> = warnings
             .iter()
             .map(|own| cavi_syntax::render(own, &source.file_name, &source.text, false))
@@ -209,12 +219,17 @@ pub fn fit(
             settings.checkpoints = Some(Checkpoints::new(&out, every, earlier, &problem, &settings));
         }
         told.extend(problem.binding.warnings.iter().cloned());
+        let folds = for_folds
+            .map(|(compiled, of)| crate::folds::fitted(&compiled, &inner, of, &options, &stop, report))
+            .transpose()?;
+        drop(inner);
         let fit = problem.fit(&settings, report)?;
         told.extend(settings.checkpoints.as_ref().and_then(Checkpoints::failure));
         told.extend(
             fit.warnings.iter().map(|own| cavi_syntax::render(own, &source.file_name, &source.text, false)),
         );
-        let json = write(&problem, &fit, &held, seed, &settings, &asked, directory)?;
+        let asked = (&asked, folds.as_ref());
+        let json = write(&problem, &fit, &held, seed, &settings, asked, directory)?;
         if settings.checkpoints.is_some() && !fit.interrupted {
             cavi::checkpoint::remove(&out)?;
         }
@@ -233,7 +248,7 @@ fn write(
     held: &cavi::heldout::HeldOut,
     seed: u64,
     settings: &Settings,
-    asked: &cavi::directory::Asked,
+    (asked, folds): (&cavi::directory::Asked, Option<&Folds>),
     directory: Directory,
 ) -> Result<String, Error> {
     let scored = problem.score(fit, held, seed, settings.threads);
@@ -260,7 +275,7 @@ fn write(
         scores: &scores,
         runs: &runs,
         averaged: averaged.as_deref(),
-        folds: None,
+        folds,
         baselines: None,
     };
     let json = directory.write(&summary)?.to_string();
@@ -286,6 +301,27 @@ pub fn plan(
         compiled.bind(&inputs.inner)?.plan(&settings)
     });
     raised(py, planned)
+}
+
+/// Writes the data of a program to a packed file, which later runs map instead of reading; gives what was understood of them, what is
+/// most likely a mistake, and the bytes of the file.
+///
+/// # Errors
+/// Another name than that of packed data; everything that is wrong with the data; those of the system.
+#[pyfunction]
+pub fn pack(
+    py: Python<'_>,
+    text: &str,
+    file_name: &str,
+    inputs: Inputs,
+    out: PathBuf,
+) -> PyResult<(Vec<String>, Vec<String>, u64)> {
+    let packed = py.detach(|| {
+        let (compiled, _) = cavi::session::open(text, file_name, &inputs.inner)?;
+        let packed = cavi::pack::pack(&compiled, &inputs.inner, &out)?;
+        Ok::<_, Error>((packed.read, packed.warnings, packed.bytes))
+    });
+    raised(py, packed)
 }
 
 /// What is understood of the data of a program, a line each, and what is most likely a mistake in them.

@@ -3,14 +3,15 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use cavi::bind::{ArrayInput, DataError, LabelSource, LabelsInput, Lent, SetInput, SetValue, Source};
+use cavi::bind::{ArrayInput, DataError, LabelSource, LabelsInput, SetInput, SetValue, Source};
 use cavi::directory::Asked;
 use cavi::heldout::Request;
 use cavi_files::{Categories, Content, Coordinates, Dense, Values};
-use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use crate::error::raised;
+use crate::lent;
 
 /// The labels of each dimension, where it has some.
 type DimensionLabels = Vec<Option<Vec<String>>>;
@@ -55,10 +56,10 @@ impl Inputs {
         Ok(Inputs { inner, heldout: requests, asked })
     }
 
-    /// Every entry of an array: numbers in C order, NaN missing.
+    /// Every entry of an array: numbers, NaN missing. Those in C order are read where they are.
     ///
     /// # Errors
-    /// An array that is not contiguous; labels that are not one for each position, or twice the same.
+    /// Labels that are not one for each position, or twice the same.
     #[pyo3(signature = (name, group, values, labels))]
     fn dense(
         &mut self,
@@ -99,9 +100,7 @@ impl Inputs {
                 Content::Coordinates(Coordinates { labels: own, ..entries })
             }
             Source::Content { content, .. } => content,
-            Source::File { .. } | Source::Bytes { .. } | Source::Lent { .. } => {
-                unreachable!("a sparse array is in memory")
-            }
+            Source::File { .. } | Source::Bytes { .. } => unreachable!("a sparse array is in memory"),
         };
         self.push(name, group, content);
         Ok(())
@@ -184,7 +183,7 @@ impl Inputs {
     }
 }
 
-/// The entries of an array, which are copied when a fit reads them, once: it owns its data.
+/// The entries of an array, which a fit reads where they are.
 fn dense(
     py: Python<'_>,
     name: &str,
@@ -193,25 +192,9 @@ fn dense(
 ) -> PyResult<Source> {
     let shape = values.shape().to_vec();
     raised(py, refuse_labels(name, &shape, &labels))?;
-    let array: Py<PyArrayDyn<f64>> = (**values).clone().unbind();
-    let lent = Lent::new(move || {
-        let numbers = Python::attach(|py| {
-            let values = array.bind(py).readonly();
-            // An array that is contiguous in another order than that of C would be read transposed.
-            match (values.is_c_contiguous(), values.as_slice()) {
-                (true, Ok(numbers)) => numbers.to_vec(),
-                (true, Err(_)) | (false, _) => values.as_array().iter().copied().collect(),
-            }
-        });
-        Content::Dense(Dense {
-            shape: shape.clone(),
-            values: Values::Numbers(numbers.into()),
-            labels: labels.clone(),
-            rows_are: None,
-            lines: None,
-        })
-    });
-    Ok(Source::Lent { name: PathBuf::from(name), lent })
+    let values = Values::Numbers(lent::numbers(values));
+    let content = Content::Dense(Dense { shape, values, labels, rows_are: None, lines: None });
+    Ok(Source::Content { name: PathBuf::from(name), content })
 }
 
 /// Refuses labels that are not one for each position of their dimension, or twice the same.

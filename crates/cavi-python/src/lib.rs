@@ -7,7 +7,9 @@
 mod asking;
 mod error;
 mod fit;
+mod folds;
 mod inputs;
+mod lent;
 mod program;
 mod stored;
 mod uncertain;
@@ -30,13 +32,13 @@ mod _core {
     #[pymodule_export]
     use crate::error::{BrokenPromise, CaviError, DataError, ProgramError, UsageError};
     #[pymodule_export]
-    use crate::fit::{fit, plan, read};
+    use crate::fit::{fit, pack, plan, read};
     #[pymodule_export]
     use crate::inputs::Inputs;
     #[pymodule_export]
-    use crate::program::{Program, builtin, bundled, compile};
+    use crate::program::{Program, builtin, bundled, compile, explain};
     #[pymodule_export]
-    use crate::stored::{Variable, project, score, variables};
+    use crate::stored::{Variable, export, project, score, top, variables};
     #[pymodule_export]
     use crate::uncertain::{calibrated, draw, intervals_of, plots, predictive_checks};
 

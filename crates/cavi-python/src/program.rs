@@ -67,6 +67,18 @@ fn groups(symbols: &Symbols, array: &Array) -> Vec<String> {
     names.map(|letter| symbols.axis(symbols.letter(letter).axis).name.clone()).collect()
 }
 
+/// What a code of a diagnostic means, with a wrong and a right program; without one all codes with their titles.
+///
+/// # Errors
+/// A code that there is not.
+#[pyfunction]
+#[pyo3(signature = (code = None))]
+pub fn explain(py: Python<'_>, code: Option<&str>) -> PyResult<String> {
+    let Some(code) = code else { return Ok(cavi::codes::list()) };
+    let found = cavi::codes::find(code).map(|own| own.text());
+    raised(py, found.map_err(|text| cavi::Error::Usage(vec![cavi::bind::DataError::new(text)])))
+}
+
 /// The data that a built-in program comes with; nothing for another name.
 #[pyfunction]
 pub fn bundled(py: Python<'_>, name: &str) -> Option<Vec<BundledFile>> {

@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use cavi::Error;
+use cavi::bind::DataError;
 use cavi::directory::{Directory, Stored, score_json, scores_by_name};
-use cavi::heldout;
+use cavi::exclusive::By;
+use cavi::export::Export;
+use cavi::{Error, heldout, summary};
 use cavi_families::marginal::Marginal;
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
@@ -79,6 +81,57 @@ impl Variable {
 pub fn variables(py: Python<'_>, directory: PathBuf, name: Option<String>) -> PyResult<Vec<Variable>> {
     let found = py.detach(|| cavi::summary::variables(&directory, name.as_deref()));
     Ok(raised(py, found)?.into_iter().map(|inner| Variable { inner }).collect())
+}
+
+/// The largest entries of a latent along one of its axes, for each position on the others, in C order of these: labels and values. They are in the
+/// order of their `weight`, their `lift`, or by `frex`. Of a ragged latent a list for each group.
+///
+/// # Errors
+/// A directory that holds no fit; a name or an axis that there is not; another order; a lift of what has none.
+#[pyfunction]
+#[pyo3(signature = (directory, name, over, count, by))]
+pub fn top(
+    py: Python<'_>,
+    directory: PathBuf,
+    name: &str,
+    over: Option<&str>,
+    count: usize,
+    by: &str,
+) -> PyResult<Vec<Vec<Vec<(String, f64)>>>> {
+    let found = py.detach(|| {
+        let by = match by {
+            "weight" => By::Weight,
+            "lift" => By::Lift,
+            "frex" => By::Frex,
+            _ => {
+                let wrong = DataError::new(format!("by={by:?}: no order of entries"));
+                return Err(Error::Usage(vec![wrong.possible("weight, lift or frex")]));
+            }
+        };
+        let json = summary::json(&directory)?;
+        let shares = |axis: &str| cavi::components::stored(&json, axis);
+        let variables = summary::variables(&directory, Some(name))?;
+        let each = variables.iter().map(|own| {
+            let top = summary::top_rows(own, over, count, by, &shares, usize::MAX)?;
+            Ok(top.rows.into_iter().map(|(_, entries)| entries).collect())
+        });
+        each.collect::<Result<Vec<_>, Error>>()
+    });
+    raised(py, found)
+}
+
+/// Writes the latents of a fit as tables to a directory; gives the names of the files.
+///
+/// # Errors
+/// A directory that holds no fit; one that cannot be written to, or that holds files of others.
+#[pyfunction]
+pub fn export(py: Python<'_>, directory: PathBuf, out: PathBuf) -> PyResult<Vec<String>> {
+    let written = py.detach(|| {
+        let tables = cavi::export::tables(&directory)?;
+        Export::prepare(&out, false)?.write(&tables)?;
+        Ok::<_, Error>(tables.into_iter().map(|own| own.file).collect())
+    });
+    raised(py, written)
 }
 
 /// Latents of new rows by a fit, written to `out`; gives the summary as JSON and notes.

@@ -34,9 +34,12 @@ COUNTS = np.random.default_rng(0).poisson(1.0, size=(12, 8))
         ("`--for user=u7`: the fit has no such label", '`each={"user": "u7"}`: the fit has no such label'),
         ("the one of `--from`", "the one of `source`"),
         ("`--k-hat {DRAWS}` works it out", "`k_hat={DRAWS}` works it out"),
+        ("`cavi explain E0601`", '`cavi.explain("E0601")`'),
+        ("`cavi explain` lists all", "`cavi.explain` lists all"),
+        ("`cavi top DIR VAR`", "`fit.top(VAR)`"),
+        ("`--shards doc=16`, or", '`shards="doc=16"`, or'),
         # What has no argument here stays.
         ("`--min-docs 1` keeps words", "`--min-docs 1` keeps words"),
-        ("`cavi explain E0601`", "`cavi explain E0601`"),
         ("13 | x = 1 # --draws 3", "13 | x = 1 # --draws 3"),
     ],
 )

@@ -62,7 +62,73 @@ pub fn entry(code: &str) -> Option<&'static Entry> {
     ENTRIES.iter().find(|entry| entry.code.eq_ignore_ascii_case(code))
 }
 
+/// The entry of a code, in any case and between blanks.
+///
+/// # Errors
+/// That there is none, in words, with the codes near it: those that differ in one character, of the same stage first.
+pub fn find(code: &str) -> Result<&'static Entry, String> {
+    if let Some(found) = entry(code.trim()) {
+        return Ok(found);
+    }
+    let upper: Vec<char> = code.trim().to_uppercase().chars().collect();
+    let differing = |own: &str| own.chars().zip(&upper).filter(|(one, other)| one != *other).count();
+    let mut near: Vec<&str> =
+        ENTRIES.iter().map(|entry| entry.code).filter(|own| own.len() == upper.len()).collect();
+    near.retain(|own| differing(own) == 1);
+    near.sort_by_key(|own| (!own.chars().take(3).eq(upper.iter().copied().take(3)), *own));
+    near.truncate(5);
+    let hint = match near.as_slice() {
+        [] => "a code is a letter and four digits, as in `error[E0310]`; `cavi explain` lists all".to_owned(),
+        near => format!("near it: {}; `cavi explain` lists all", near.join(", ")),
+    };
+    Err(format!("no diagnostic has the code `{code}`\n  {hint}"))
+}
+
+/// All codes with their titles, a line each, under the stages in which they are given.
+pub fn list() -> String {
+    let mut text = String::new();
+    let mut stages: Vec<&str> = Vec::new();
+    for entry in ENTRIES {
+        if !stages.contains(&entry.stage()) {
+            stages.push(entry.stage());
+        }
+    }
+    for stage in stages {
+        text += &format!("{}{stage}\n", if text.is_empty() { "" } else { "\n" });
+        for entry in ENTRIES.iter().filter(|entry| entry.stage() == stage) {
+            text += &format!("  {}  {}\n", entry.code, entry.title());
+        }
+    }
+    text
+}
+
+/// Every line four blanks to the right; a line that is too long to be read is cut.
+fn indented(text: &str) -> String {
+    let line = |line: &str| match line.chars().count() {
+        0..=200 => format!("    {line}\n"),
+        _ => format!("    {} ...\n", line.chars().take(80).collect::<String>()),
+    };
+    text.lines().map(line).collect()
+}
+
 impl Entry {
+    /// All that the index says of it, for a reader.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}: {}\n\n{}\n", self.code, self.title(), self.meaning());
+        for (heading, example) in [("wrong", self.wrong()), ("right", self.right())] {
+            let Some(Example { program, files, commands }) = example else { continue };
+            text += &format!("\n{heading}:\n\n{}", indented(program));
+            for (name, content) in files {
+                text += &format!("\n  {name}:\n\n{}", indented(content));
+            }
+            if let Some(commands) = commands {
+                let lines: Vec<String> = commands.lines().map(|line| format!("$ {line}\n")).collect();
+                text += &format!("\n{}", indented(&lines.concat()));
+            }
+        }
+        text
+    }
+
     /// Where a program is when it gets this code, in words.
     pub fn stage(&self) -> &'static str {
         let number = &self.code[1..3];

@@ -21,7 +21,7 @@ pub fn hashes(inputs: &Inputs) -> BTreeMap<String, String> {
     });
     let files = data.chain(set).filter_map(|source| match source {
         Source::File { path, .. } => Some(path),
-        Source::Bytes { .. } | Source::Content { .. } | Source::Lent { .. } => None,
+        Source::Bytes { .. } | Source::Content { .. } => None,
     });
     let labels = inputs.labels.iter().filter_map(|own| match &own.source {
         LabelSource::File(path) => Some(path),

@@ -416,6 +416,21 @@ pub fn top_by(
     by: By,
     shares: &dyn Fn(&str) -> Option<Vec<f64>>,
 ) -> Result<Top, Error> {
+    top_rows(variable, over, count, by, shares, MOST_ROWS)
+}
+
+/// The same of so many rows at most; the others are counted.
+///
+/// # Errors
+/// As [`top_by`].
+pub fn top_rows(
+    variable: &Variable,
+    over: Option<&str>,
+    count: usize,
+    by: By,
+    shares: &dyn Fn(&str) -> Option<Vec<f64>>,
+    most: usize,
+) -> Result<Top, Error> {
     let names: Vec<&str> = variable.axes.iter().map(|(name, _)| name.as_str()).collect();
     let place = match over {
         Some(name) => names.iter().position(|own| *own == name),
@@ -462,7 +477,7 @@ pub fn top_by(
             Some(exclusive::scores(&all, &known.unwrap_or(alike), by))
         }
     };
-    for row in 0..(before * after).min(MOST_ROWS) {
+    for row in 0..(before * after).min(most) {
         let value = |position: usize| variable.values[cell(row, position)];
         let score = |position: usize| {
             scores.as_ref().map_or_else(|| rank(value(position)), |scores| scores[row][position])
@@ -473,7 +488,7 @@ pub fn top_by(
         let entries = order.iter().take(count).map(entry).collect();
         rows.push((row_name(variable, place, row), entries));
     }
-    let more = (before * after).saturating_sub(MOST_ROWS);
+    let more = (before * after).saturating_sub(most);
     Ok(Top { variable: variable.name.clone(), axis: names[place].to_owned(), signed, rows, more })
 }
 

@@ -28,6 +28,16 @@ impl Columns {
         sparse.then_some((*array, column))
     }
 
+    /// How many entries one value of a letter lasts, and how many values it has, where the domain is all values of its letters and the
+    /// subscript is one of them.
+    pub(super) fn counted(&self, subscript: &Subscript) -> Option<(usize, usize)> {
+        let Subscript::Letter(letter) = subscript else { return None };
+        let is_plain = self.domain.iter().all(|dim| matches!(dim, Dim::Letter(_)));
+        let is_it = |dim: &Dim| matches!(dim, Dim::Letter(own) if own == letter);
+        let place = self.domain.iter().position(is_it).filter(|_| is_plain && self.entries > 0)?;
+        Some((self.sizes[place + 1..].iter().product(), self.sizes[place]))
+    }
+
     /// The value of a letter of the domain, or of an ancestor of one, at every entry.
     pub(super) fn letter(&self, lowering: &Lowering, letter: LetterId) -> Option<Vec<u32>> {
         for (place, dim) in self.domain.iter().enumerate() {

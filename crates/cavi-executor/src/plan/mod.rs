@@ -16,6 +16,7 @@ pub mod passes;
 pub(crate) mod prepared;
 mod print;
 pub(crate) mod rates;
+pub(crate) mod rows;
 pub mod site;
 pub(crate) mod stamps;
 pub mod tensor;

@@ -34,16 +34,8 @@ impl Plan<'_> {
             .flat_map(|site| site.addends.iter().map(|addend| (addend, site.own.is_some())))
             .map(|(addend, leaves_out)| {
                 let elements = addend.scalars.iter().map(|scalar| &scalar.element);
-                let rows: usize = addend
-                    .modes
-                    .iter()
-                    .map(|mode| &mode.row)
-                    .chain(elements)
-                    .map(|rows| match rows {
-                        Rows::Coordinate(..) => 0,
-                        Rows::Own(row) => row.len() * size_of::<u32>(),
-                    })
-                    .sum();
+                let rows: usize =
+                    addend.modes.iter().map(|mode| &mode.row).chain(elements).map(Rows::bytes).sum();
                 let counts: usize = addend
                     .modes
                     .iter()

@@ -1,15 +1,16 @@
 //! The plan of a site: which pass over which entries gives its log partitions and expected counts.
 
 use cavi_algebra::{
-    ArrayId, ArrayKind, Atom, BlockId, Coefficient, Factor, Function, LetterId, SiteId, Subscript, Sum, Term,
+    ArrayKind, Atom, BlockId, Coefficient, Factor, Function, LetterId, SiteId, Subscript, Sum, Term,
 };
-use cavi_numerics::kernels::pattern;
 use cavi_numerics::special;
 
-use crate::data::{Bound, BoundArray};
+use crate::data::BoundArray;
 use crate::plan::columns::Columns;
 use crate::plan::lower::{Dim, Lowering, Unplanned};
 use crate::plan::precision::Stored;
+pub use crate::plan::rows::Rows;
+use crate::plan::rows::{choose_products, write_out};
 use crate::plan::tensor::{Access, Contraction, Elementwise, Index, Loop, Node, NodeId, Operation};
 
 /// With at most this many groups, a mask over the members of all groups says which belong to which.
@@ -148,15 +149,6 @@ pub struct ModePlan {
     pub membership: bool,
 }
 
-/// The row of a mode at each entry.
-#[derive(Clone, Debug)]
-pub enum Rows {
-    /// A coordinate of the listed entries, read where it is bound.
-    Coordinate(ArrayId, usize),
-    /// Worked out from several letters, or for a dense domain.
-    Own(Vec<u32>),
-}
-
 /// A log term without a summed letter: `exp(coefficient * E log)`.
 #[derive(Clone, Debug)]
 pub struct SinglePlan {
@@ -197,19 +189,6 @@ impl ModePlan {
                 && arrange.output.iter().enumerate().all(|(place, index)| index.letter == place)
                 && arrange.output.len() == arrange.letters.len()
         })
-    }
-}
-
-impl Rows {
-    /// The rows themselves.
-    pub(crate) fn values<'s>(&'s self, bound: &'s Bound) -> &'s [u32] {
-        match self {
-            Rows::Own(row) => row,
-            Rows::Coordinate(array, column) => match bound.array(*array) {
-                BoundArray::Sparse { indices, .. } => &indices[*column],
-                BoundArray::Dense { .. } => unreachable!("coordinates belong to sparse arrays"),
-            },
-        }
     }
 }
 
@@ -314,7 +293,9 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
         // Entries lie in order of their coordinates: the pass is best in the same order.
         plan.modes.sort_by_key(|mode| match &mode.row {
             Rows::Coordinate(_, column) => (*column, false),
-            Rows::Own(row) => (usize::MAX, !row.is_sorted()),
+            row @ (Rows::Own(_) | Rows::Counted { .. }) => {
+                (usize::MAX, !row.is_sorted(lowering.bound, entries))
+            }
         });
         if !offset.is_zero() {
             let terms = offset.terms.iter().enumerate().filter(|_| site.addends.len() > 1);
@@ -326,7 +307,10 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
         addends.push(plan);
     }
     for addend in &mut addends {
-        addend.in_rows = addend.modes.first().is_some_and(|mode| mode.row.values(lowering.bound).is_sorted());
+        addend.in_rows = {
+            let first = addend.modes.first();
+            first.is_some_and(|mode| mode.row.is_sorted(lowering.bound, entries))
+        };
     }
     let own = match &site.collapsed {
         None => None,
@@ -341,29 +325,15 @@ pub fn plan_site(lowering: &mut Lowering, id: SiteId) -> Result<SitePlan, Unplan
         }
     };
     let mut plan = SitePlan { entries, weight, addends, own };
+    for addend in &mut plan.addends {
+        if plan.own.is_some() || addend.whole(entries).is_none() {
+            write_out(lowering.bound, entries, addend);
+        }
+    }
     if plan.own.is_none() {
         choose_products(lowering.bound, &mut plan);
     }
     Ok(plan)
-}
-
-/// Entries that fill most of the rows and columns of two modes, one a place, are visited by matrix products: those of the main
-/// addend, which are put in order for it if they are not, and those of others with the same rows and columns.
-fn choose_products(bound: &Bound, plan: &mut SitePlan) {
-    let columns: Vec<Option<[&[u32]; 2]>> = plan
-        .addends
-        .iter()
-        .map(|addend| match addend.modes.as_slice() {
-            [first, second] => Some([first, second].map(|mode| mode.row.values(bound))),
-            _ => None,
-        })
-        .collect();
-    let of_main = plan.main_addend().and_then(|main| columns[main]).filter(|own| pattern::fills_a_grid(*own));
-    let chosen = columns.iter().map(|own| (own.map(pattern::fill), of_main.is_some() && *own == of_main));
-    let chosen: Vec<(Option<f64>, bool)> = chosen.collect();
-    for (addend, (fill, by_products)) in plan.addends.iter_mut().zip(chosen) {
-        (addend.fill, addend.by_products) = (fill, by_products);
-    }
 }
 
 /// The block whose element's log a log term is.
@@ -494,9 +464,14 @@ pub fn mode(
         [only] => columns.coordinate(lowering, &subscripts[*only]),
         _ => None,
     };
-    let row = match direct {
-        Some((array, column)) => Rows::Coordinate(array, column),
-        None => {
+    let counted = match rows.as_slice() {
+        [only] => columns.counted(&subscripts[*only]),
+        _ => None,
+    };
+    let row = match (direct, counted) {
+        (Some((array, column)), _) => Rows::Coordinate(array, column),
+        (None, Some((inner, size))) => Rows::Counted { inner, size },
+        (None, None) => {
             let mut row = vec![0_u32; columns.entries];
             for (place, over) in rows.iter().zip(&over_rows) {
                 for (row, value) in row.iter_mut().zip(columns.values(lowering, &subscripts[*place])?) {
@@ -732,8 +707,10 @@ fn single(lowering: &mut Lowering, number: usize, log: &Term, columns: &Columns)
     let plan = mode(lowering, number, None, log, &[], columns).ok()?;
     match plan.row {
         row @ Rows::Coordinate(..) => Some(SinglePlan { factor: plan.factor, row: Some(row) }),
-        Rows::Own(_) if plan.rows == 1 => Some(SinglePlan { factor: plan.factor, row: None }),
-        Rows::Own(_) => None,
+        Rows::Own(_) | Rows::Counted { .. } if plan.rows == 1 => {
+            Some(SinglePlan { factor: plan.factor, row: None })
+        }
+        Rows::Own(_) | Rows::Counted { .. } => None,
     }
 }
 

@@ -61,8 +61,12 @@ impl<'a> SiteState<'a> {
                     BoundArray::Dense { .. } => unreachable!("coordinates belong to sparse arrays"),
                 },
                 Rows::Own(row) => Cow::Owned(std::mem::take(row)),
+                // The pattern of a whole matrix has no columns.
+                Rows::Counted { .. } => Cow::Borrowed(&[]),
             }
         };
+        let entries = plan.entries;
+        let whole: Vec<Option<[usize; 2]>> = plan.addends.iter().map(|own| own.whole(entries)).collect();
         let columns = |addend: &mut AddendPlan| -> Vec<Cow<'a, [u32]>> {
             addend.modes.iter_mut().map(|mode| column(&mut mode.row)).collect()
         };
@@ -71,7 +75,7 @@ impl<'a> SiteState<'a> {
         let order = main.filter(|main| wants_order(plan, *main)).and_then(|main| {
             let columns: Vec<&[u32]> = all[main].iter().map(|column| column.as_ref()).collect();
             let pairs = columns[0].iter().zip(columns[1]);
-            (!pairs.is_sorted()).then(|| by_rows(&columns))
+            (whole[main].is_none() && !pairs.is_sorted()).then(|| by_rows(&columns))
         });
         let mut order = order.unwrap_or_default();
         let mut elements: Vec<Vec<Cow<'a, [u32]>>> = plan
@@ -92,6 +96,9 @@ impl<'a> SiteState<'a> {
         // visits.
         let main_pattern = main.map(|main| {
             let (columns, addend) = (std::mem::take(&mut all[main]), &plan.addends[main]);
+            if let Some(sizes) = whole[main] {
+                return Pattern::whole(sizes);
+            }
             let filled = if addend.by_products { Pattern::filled(columns) } else { Err(columns) };
             filled.unwrap_or_else(|columns| Pattern::on_grid(columns, gathered_length(addend)))
         });
@@ -115,9 +122,10 @@ impl<'a> SiteState<'a> {
         }
         let mut patterns: Vec<Option<Pattern>> = all
             .into_iter()
-            .zip(&plan.addends)
-            .map(|(columns, addend)| {
+            .zip(plan.addends.iter().zip(&whole))
+            .map(|(columns, (addend, whole))| {
                 (!columns.is_empty()).then(|| match (&striped, &main_pattern) {
+                    (None, Some(pattern)) if whole.is_some() => pattern.clone(),
                     (Some((pattern, _)), _) => pattern.with_columns(columns),
                     (None, Some(pattern)) if addend.by_products => pattern.with_columns(columns),
                     _ => Pattern::new(columns),

@@ -146,11 +146,24 @@ fn loops(part: &Part, whole: &[Loop]) -> Vec<Loop> {
 
 /// The rows of the entries that are kept, by their new numbers.
 fn cut_rows(rows: &mut Rows, entries: &Places, numbers: &Places) -> Result<(), Refused> {
-    // Coordinates are read from the data of the part.
-    let Rows::Own(own) = rows else { return Ok(()) };
     if !entries.is_cut() && !numbers.is_cut() {
         return Ok(());
     }
+    let own = match rows {
+        Rows::Own(own) => own,
+        // Coordinates are read from the data of the part.
+        Rows::Coordinate(..) => return Ok(()),
+        // What is kept of a matrix is a matrix.
+        Rows::Counted { .. } if entries.len() == 0 => {
+            *rows = Rows::Own(Vec::new());
+            return Ok(());
+        }
+        Rows::Counted { inner, size } => {
+            *size = numbers.len();
+            *inner = if *inner == 1 { 1 } else { entries.len() / *size };
+            return Ok(());
+        }
+    };
     let kept = entries.taken(own);
     let row = |row: u32| numbers.place(row as usize).map(|row| row as u32);
     *own = kept.into_iter().map(row).collect::<Option<_>>().ok_or_else(looked_up)?;

@@ -27,11 +27,7 @@ impl Outline {
             || columns.len() > 1 && columns[0].iter().zip(columns[1]).is_sorted()
             || columns.len() == 1 && columns[0].is_sorted();
         if fills && in_order && columns.len() == 2 && is_filled(columns) {
-            let (chunks, groups) = pattern::filled_parts([columns[0], columns[1]]);
-            let strips = pattern::size(columns[1]).div_ceil(BLOCK_COLUMNS);
-            let grid = pattern::size(columns[0]) * (strips + 1);
-            let first_shared = if groups == chunks { 2 } else { 0 };
-            return Outline { grid, strips: None, chunks, first_shared, in_rows: false };
+            return Outline::filled(entries, [columns[0], columns[1]].map(pattern::size));
         }
         if on_grid
             && in_order
@@ -50,6 +46,19 @@ impl Outline {
             || pattern::are_disjoint(columns[0], &pattern::even_chunks(entries, chunks));
         let in_rows = in_order || columns[0].is_sorted();
         Outline { grid: 0, strips: None, chunks, first_shared: usize::from(is_disjoint), in_rows }
+    }
+
+    /// The outline of a pattern that has all places of a matrix of so many rows and columns ([`Pattern::whole`]).
+    pub fn whole(sizes: [usize; 2]) -> Outline {
+        Outline::filled(sizes[0] * sizes[1], sizes)
+    }
+
+    /// The outline of a filled pattern of so many entries.
+    fn filled(entries: usize, [rows, width]: [usize; 2]) -> Outline {
+        let (chunks, groups) = pattern::filled_parts(entries, [rows, width]);
+        let grid = rows * (width.div_ceil(BLOCK_COLUMNS) + 1);
+        let first_shared = if groups == chunks { 2 } else { 0 };
+        Outline { grid, strips: None, chunks, first_shared, in_rows: false }
     }
 
     /// The values that chunks accumulate in copies of their own, of modes with so many rows of as many values each; `None` for a mode
@@ -132,5 +141,7 @@ mod tests {
         let filled = Pattern::filled(all.iter().map(|own| Cow::Borrowed(own.as_slice())).collect());
         let filled = filled.expect("all places are filled");
         assert_eq!(Outline::of(&views, true, (true, true), 8), filled.outline());
+        let whole = Outline::whole([rows as usize, width as usize]);
+        assert_eq!((whole, Pattern::whole([100, 90]).outline()), (filled.outline(), filled.outline()));
     }
 }

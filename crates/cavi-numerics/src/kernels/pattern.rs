@@ -11,7 +11,8 @@
 //! its strip, as the grid knows the rest.
 //!
 //! A *filled* pattern ([`Pattern::filled`]) has an entry in most places of its rows and columns, and none has two. It has a
-//! grid whose strips are as wide as a block of a matrix product.
+//! grid whose strips are as wide as a block of a matrix product. Where the entries are all places of a matrix, one row after another,
+//! as those of a dense array are ([`Pattern::whole`]), entry `e` of `n` columns is `(e / n, e mod n)`, and no column is kept.
 
 use std::borrow::Cow;
 use std::iter::Chain;
@@ -23,7 +24,7 @@ use crate::Scratch;
 #[derive(Clone, Debug)]
 pub struct Pattern<'a> {
     entries: usize,
-    /// One a mode; those of the first two are empty where the entries are in strips.
+    /// One a mode; those of the first two are empty where the entries are in strips, and where they are a whole matrix.
     columns: Vec<Cow<'a, [u32]>>,
     /// Of entries in strips, the index of the second mode less the first column of the strip.
     near: Vec<u16>,
@@ -242,6 +243,35 @@ impl<'a> Pattern<'a> {
         Self::filled_at_least(LEAST_FILL, columns)
     }
 
+    /// All places of a matrix of so many rows and columns, one row after another: the pattern that [`Pattern::filled`] would make of them,
+    /// without their columns.
+    ///
+    /// # Panics
+    /// If there is no place, or there are 2^32 or more.
+    pub fn whole([rows, width]: [usize; 2]) -> Pattern<'a> {
+        let entries = rows * width;
+        assert!(entries > 0 && u32::try_from(entries).is_ok(), "a pattern has from 1 to 2^32 - 1 places");
+        let starts = |edges: &[usize]| -> Vec<u32> {
+            let mut starts = Vec::with_capacity(edges.len() * rows);
+            for edge in edges {
+                starts.extend((0..rows).map(|row| (row * width + edge) as u32));
+            }
+            starts
+        };
+        let grid = filled_on(entries, [rows, width], starts);
+        Pattern {
+            entries,
+            columns: vec![Cow::default(); 2],
+            near: Vec::new(),
+            sizes: vec![rows, width],
+            chunks: grid.row_bounds.iter().map(|row| row * width).collect(),
+            is_disjoint: true,
+            is_sorted: true,
+            grid: Some(grid),
+            is_filled: true,
+        }
+    }
+
     /// The same from another part of all places on.
     ///
     /// # Errors
@@ -344,7 +374,12 @@ impl<'a> Pattern<'a> {
         self.columns.len()
     }
 
-    /// The index of each entry in one mode: empty for the first two of entries in strips.
+    /// Whether the entries are all places of a matrix, of which no columns are kept.
+    fn is_whole(&self) -> bool {
+        self.is_filled && self.columns[0].is_empty()
+    }
+
+    /// The index of each entry in one mode: empty for the first two of entries in strips or of a whole matrix.
     pub(super) fn column(&self, mode: usize) -> &[u32] {
         &self.columns[mode]
     }
@@ -361,6 +396,10 @@ impl<'a> Pattern<'a> {
                 let (row, strip) = grid.locate(self.chunk_of(entry), entry);
                 if mode == 0 { row } else { grid.edges[strip] + self.near[entry] as usize }
             }
+            _ if self.is_whole() => match mode {
+                0 => entry / self.sizes[1],
+                _ => entry % self.sizes[1],
+            },
             _ => self.columns[mode][entry] as usize,
         }
     }
@@ -384,6 +423,7 @@ impl<'a> Pattern<'a> {
                 }
                 Cow::Owned(indices)
             }
+            _ if self.is_whole() => (0..self.entries).map(|entry| self.index(mode, entry) as u32).collect(),
             _ => Cow::Borrowed(&self.columns[mode]),
         }
     }
@@ -451,6 +491,7 @@ impl<'a> Pattern<'a> {
 
     /// The entries in a range of rows, of a pattern that [stands in rows](Pattern::stands_in_rows).
     pub fn entries_of(&self, rows: &Range<usize>) -> Range<usize> {
+        debug_assert!(self.stands_in_rows(), "entries row after row");
         let bound = |row: usize| self.columns[0].partition_point(|index| (*index as usize) < row);
         bound(rows.start)..bound(rows.end)
     }
@@ -492,7 +533,11 @@ pub(super) fn size(column: &[u32]) -> usize {
 /// other modes cost little compared with the entries.
 pub(super) fn chunk_count<C: AsRef<[u32]>>(columns: &[C]) -> usize {
     let entries = columns[0].as_ref().len();
-    let others: usize = columns[1..].iter().map(|column| size(column.as_ref())).sum();
+    chunks_of(entries, columns[1..].iter().map(|column| size(column.as_ref())).sum())
+}
+
+/// The same of so many entries, where the other modes have so many indices together.
+fn chunks_of(entries: usize, others: usize) -> usize {
     if entries < SMALL { 1 } else { (entries / (2 * others + 1)).clamp(1, MOST_CHUNKS) }
 }
 
@@ -613,23 +658,29 @@ fn filled_grid(columns: &[Cow<[u32]>], part: f64) -> Option<Grid> {
     if !pairs().zip(pairs().skip(1)).all(|(one, next)| one < next) {
         return None;
     }
-    let (rows, width) = (size(first), size(second));
-    let strips = width.div_ceil(BLOCK_COLUMNS);
-    let (chunks, groups) = filled_parts([first, second]);
-    let split = |size: usize, parts: usize| (0..=parts).map(|part| size * part / parts).collect();
-    let edges: Vec<usize> = (0..=strips).map(|strip| width.min(strip * BLOCK_COLUMNS)).collect();
-    let starts = starts([first, second], rows, &edges);
-    let (row_bounds, strip_bounds) = (split(rows, chunks), split(strips, groups));
-    Some(Grid { rows, row_bounds, strip_bounds, edges, is_in_strips: false, row_starts: Vec::new(), starts })
+    let sizes = [first, second].map(|column| size(column));
+    Some(filled_on(entries, sizes, |edges| starts([first, second], sizes[0], edges)))
 }
 
-/// The chunks of rows and the groups of strips of a filled pattern.
-pub(super) fn filled_parts(columns: [&[u32]; 2]) -> (usize, usize) {
-    let strips = size(columns[1]).div_ceil(BLOCK_COLUMNS);
-    let many = (columns[0].len() / SMALL).clamp(1, MOST_ROUNDS).min(size(columns[0]));
+/// The grid of so many entries that fill most of so many rows and columns. `starts` has for each edge of a strip the first entry of each row
+/// at this column or a later one.
+fn filled_on(entries: usize, [rows, width]: [usize; 2], starts: impl FnOnce(&[usize]) -> Vec<u32>) -> Grid {
+    let strips = width.div_ceil(BLOCK_COLUMNS);
+    let (chunks, groups) = filled_parts(entries, [rows, width]);
+    let split = |size: usize, parts: usize| (0..=parts).map(|part| size * part / parts).collect();
+    let edges: Vec<usize> = (0..=strips).map(|strip| width.min(strip * BLOCK_COLUMNS)).collect();
+    let starts = starts(&edges);
+    let (row_bounds, strip_bounds) = (split(rows, chunks), split(strips, groups));
+    Grid { rows, row_bounds, strip_bounds, edges, is_in_strips: false, row_starts: Vec::new(), starts }
+}
+
+/// The chunks of rows and the groups of strips of a filled pattern of so many entries, rows and columns.
+pub(super) fn filled_parts(entries: usize, [rows, width]: [usize; 2]) -> (usize, usize) {
+    let strips = width.div_ceil(BLOCK_COLUMNS);
+    let many = (entries / SMALL).clamp(1, MOST_ROUNDS).min(rows);
     match strips >= many {
         true => (many, many),
-        false => (many.min(MOST_CHUNKS).min(chunk_count(&columns)), 1),
+        false => (many.min(MOST_CHUNKS).min(chunks_of(entries, width)), 1),
     }
 }
 

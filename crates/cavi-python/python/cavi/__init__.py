@@ -18,8 +18,8 @@ from ._core import (
     __version__,
 )
 from ._asking import Choice, Simulated, choose, compare, match, simulate
-from ._fit import CaviWarning, Fit, Variable, fit, load, plan, read, score
-from ._program import Program, builtin, compile, example_data
+from ._fit import CaviWarning, Fit, Variable, fit, load, pack, plan, read, score
+from ._program import Program, builtin, compile, example_data, explain
 from ._uncertain import Calibration, Check, calibrate
 
 __all__ = [
@@ -43,9 +43,11 @@ __all__ = [
     "compare",
     "compile",
     "example_data",
+    "explain",
     "fit",
     "load",
     "match",
+    "pack",
     "plan",
     "read",
     "score",

@@ -263,7 +263,8 @@ def _dense(name, value, own):
         array = np.asarray(value)
     except ValueError as error:
         raise _core.DataError(f"{name!r}: {error}; a list of lists needs rows of one length") from None
-    values = np.ascontiguousarray(_floats(name, array))
+    # In C order and aligned, as the fit reads it where it is; otherwise this is a copy.
+    values = np.require(_floats(name, array), requirements=("C", "A"))
     # NumPy makes a number an array of one dimension here.
     values = values.reshape(array.shape)
     return values, own or [None] * values.ndim

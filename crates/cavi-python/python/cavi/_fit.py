@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -19,7 +20,7 @@ from ._asking import Questions
 from ._program import CaviWarning, Program, opened, tell
 from ._uncertain import Uncertainty
 
-__all__ = ["CaviWarning", "Fit", "Variable", "fit", "load", "plan", "read", "score"]
+__all__ = ["CaviWarning", "Fit", "Variable", "fit", "load", "pack", "plan", "read", "score"]
 
 
 def fit(
@@ -39,6 +40,8 @@ def fit(
     schedule=None,
     warmup=None,
     batch=None,
+    shards=None,
+    folds=None,
     accelerate=None,
     allocations=None,
     seed=None,
@@ -62,7 +65,7 @@ def fit(
     model
         A text, a path, the name of a built-in program, or a ``Program``.
     data, **arrays
-        The data by name: NumPy arrays (NaN is missing), SciPy sparse matrices, frames of pandas or polars (labels from index and columns,
+        The data by name: NumPy arrays (NaN is missing; one in C order is read where it is, and must not change meanwhile), SciPy sparse matrices, frames of pandas or polars (labels from index and columns,
         or one row for each entry), AnnData, MuData, nested lists, or paths of files. Of a ragged array a dictionary, one for each
         group. A keyword that is a constant or an axis of the program is set, as in ``topic=20``. A name that is also an option goes into
         ``data`` or ``set``.
@@ -84,8 +87,10 @@ def fit(
     fix
         Values at which latents are held, as data are given: ``{"h": signatures}`` with ``signature=8`` holds those of the frame and leaves the rest
         of the 8 free. Rows and columns are matched by name; NaN is free.
-    sweeps, tol, schedule, warmup, batch, allocations, seed, restarts, threads, precision, elbo_every, verify
-        As the options of ``cavi fit``. ``accelerate`` is ``True``, ``False`` or ``None`` for what the program says.
+    folds
+        Cross-validation: each of so many parts of all data is hidden in turn and scored, then all data are fitted. ``fit.folds`` has the scores.
+    sweeps, tol, schedule, warmup, batch, shards, allocations, seed, restarts, threads, precision, elbo_every, verify
+        As the options of ``cavi fit``: ``batch="doc=16"``, ``shards="doc=8"``. ``accelerate`` is ``True``, ``False`` or ``None`` for what the program says.
     keep
         ``"all"`` keeps every restart, in ``fit.runs``.
     out
@@ -113,6 +118,9 @@ def fit(
         raise _core.UsageError(f"precision={precision!r}: expected 'f64' or 'f32'")
     if grow and init is None:
         raise _core.UsageError("grow=True: `init` names the fit that the data have grown since")
+    for name, own in (("heldout", heldout), ("init", init)):
+        if folds is not None and own is not None:
+            raise _core.UsageError(f"folds={folds!r} cannot be used with {name}: it is the folds that are held out, each of a fit from its own start")
     program = _calls.opened(model, set, arrays)
     own_data, settings = _calls.split(program, arrays, data, set)
     inputs = _data.inputs(
@@ -132,6 +140,8 @@ def fit(
             "schedule": schedule,
             "warmup": warmup,
             "batch": batch,
+            "shards": shards,
+            "folds": folds,
             "accelerate": accelerate,
             "allocations": allocations,
             "seed": _calls.seed(seed),
@@ -181,6 +191,19 @@ def read(model, data=None, *, set=None, columns=None, labels=None, transpose=Non
     lines, warned = _core.read(program.text, program.file_name, inputs)
     tell(warned, stacklevel=2)
     return "\n".join(lines)
+
+
+def pack(model, out, data=None, *, set=None, columns=None, labels=None, transpose=None, **arrays) -> Path:
+    """Write the data of a program to one file, ``out``, whose name ends in ``.cavi-data``: later fits map it into memory instead of reading it.
+
+    ``cavi.fit(model, data={"y": "ratings.cavi-data"})`` takes it as any file, and so does the command line. Data that are given as files may be larger
+    than memory.
+    """
+    program = _calls.opened(model, set, arrays)
+    inputs, _ = _calls.inputs(program, arrays, data, set, columns=columns, labels=labels, transpose=transpose)
+    _, warned, _ = _core.pack(program.text, program.file_name, inputs, os.fspath(out))
+    tell(warned, stacklevel=2)
+    return Path(out)
 
 
 def load(directory) -> "Fit":
@@ -250,6 +273,11 @@ class Fit(Questions, Uncertainty):
         return self.summary.get("heldout")
 
     @property
+    def folds(self):
+        """The scores of a cross-validation, as ``summary.json`` has them: ``arrays`` with the mean, its standard error and each part; ``None`` without."""
+        return self.summary.get("folds")
+
+    @property
     def understood(self) -> list[str]:
         """What was understood of the data, a line for each array."""
         return list(self._understood)
@@ -304,22 +332,35 @@ class Fit(Questions, Uncertainty):
             raise KeyError(f"{name!r}; there are {', '.join(sorted(own.stem for own in (self.path / 'axes').iterdir()))}")
         return file.read_text(encoding="utf-8").splitlines()
 
-    def top(self, name: str, n: int = 10):
-        """The largest entries of a latent over its last axis: for each position on the others a list of labels and values."""
+    def top(self, name: str, n: int = 10, *, by: str = "weight", over: str | None = None):
+        """The largest entries of a latent over one axis: for each position on the others a list of labels and values.
+
+        The axis is the last one, unless ``over`` names another. ``by`` is the order: ``"weight"``; ``"lift"``, by how much more frequent an entry is
+        there than in all components together; or ``"frex"``, by frequency and exclusivity.
+        """
         found = {}
-        for own in _core.variables(str(self.path), name):
+        parts = _core.variables(str(self.path), name)
+        for own in parts:
             if not own.axes:
                 raise _core.UsageError(f"`{name}` is one number")
-            _, labels = own.axes[-1]
-            table = own.values.reshape(-1, len(labels))
-            outer = [labels for _, labels in own.axes[:-1]]
-            places = np.ndindex(*(len(labels) for labels in outer))
+        over = parts[0].axes[-1][0] if over is None else over
+        for own, rows in zip(parts, _core.top(str(self.path), name, over, n, by)):
+            names = [axis for axis, _ in own.axes]
+            others = [labels for place, (_, labels) in enumerate(own.axes) if place != names.index(over)]
             group = "/".join(label for _, label in own.group)
-            for row, place in zip(table, places):
-                key = tuple(([group] if group else []) + [outer[dim][at] for dim, at in enumerate(place)])
-                order = np.argsort(-np.abs(row), kind="stable")[:n]
-                found[key[0] if len(key) == 1 else key] = [(labels[at], float(row[at])) for at in order]
+            for entries, place in zip(rows, np.ndindex(*map(len, others))):
+                key = tuple(([group] if group else []) + [labels[at] for labels, at in zip(others, place)])
+                found[key[0] if len(key) == 1 else key] = entries
         return found
+
+    def export(self, directory) -> list[Path]:
+        """Write every latent as two tables to a directory, ``VAR.csv`` and ``VAR.long.csv``, as ``cavi export`` does; gives their paths.
+
+        The long one has a line for each number with labels, mean, standard deviation and quantiles, the wide one the means. A directory with files
+        of others is refused.
+        """
+        target = Path(directory)
+        return [target / name for name in _core.export(str(self.path), str(target))]
 
     # New rows.
 

@@ -20,6 +20,14 @@ def builtin() -> dict[str, str]:
     return {name: description for name, description, _ in _core.builtin()}
 
 
+def explain(code: str | None = None) -> str:
+    """What a code of a message means, as ``E0310``, with a program that has it and one that has not; without a code, all of them with their titles.
+
+    >>> print(cavi.explain("E0310"))
+    """
+    return _core.explain(code)
+
+
 def example_data(name: str, directory) -> dict:
     """Write the data that a built-in program comes with to a directory; gives the arguments of ``fit`` that bind them.
 

@@ -22,8 +22,8 @@ RENAMED = {
 }
 #: Options of one value.
 VALUED = {
-    "accelerate", "allocations", "axis", "batch", "bootstrap", "checkpoint-every", "draws", "elbo-every", "fits", "init", "k-hat", "keep", "level", "metrics",
-    "not-in", "of", "out", "precision", "rank", "restarts", "resume", "rows", "schedule", "seed", "stat", "sweeps", "threads", "tol", "transpose", "variable", "warmup",
+    "accelerate", "allocations", "axis", "batch", "bootstrap", "checkpoint-every", "draws", "elbo-every", "fits", "folds", "init", "k-hat", "keep", "level", "metrics",
+    "not-in", "of", "out", "over", "precision", "rank", "restarts", "resume", "rows", "schedule", "seed", "shards", "stat", "sweeps", "threads", "tol", "transpose", "variable", "warmup",
 }  # fmt: skip
 #: Options whose values are NAME=VALUE, dictionaries here. `--by` has both forms, and so has `--from`.
 NAMED = {"by", "columns", "data", "fix", "for", "given", "heldout", "labels", "set", "total"}
@@ -34,22 +34,26 @@ COMMANDS = {
     "calibrate": "cavi.calibrate",
     "choose": "cavi.choose",
     "compare": "cavi.compare",
+    "explain": "cavi.explain",
     "fit": "cavi.fit",
     "match": "cavi.match",
+    "pack": "cavi.pack",
     "plan": "cavi.plan",
     "simulate": "cavi.simulate",
     "check-fit": "fit.check_fit",
+    "export": "fit.export",
     "impute": "fit.impute",
     "intervals": "fit.intervals",
     "project": "fit.transform",
     "report": "fit.report",
     "sample": "fit.sample",
     "score": "fit.score",
+    "top": "fit.top",
 }
 
 _VALUE = r"(?:'[^'`]*'|[^\s`,;)']+)"
 _OPTION = re.compile(rf"--(?P<option>[a-z][a-z-]*)(?:(?P<gap>[ =])(?P<value>{_VALUE}))?")
-_COMMAND = re.compile(rf"\bcavi (?P<command>[a-z-]+)(?P<rest>(?: (?:\.\.\.|[A-Z]+|--[a-z][a-z-]*(?: {_VALUE})?))*)")
+_COMMAND = re.compile(rf"\bcavi (?P<command>[a-z-]+)(?P<rest>(?: (?:\.\.\.|[EW]\d{{4}}\b|[A-Z]+|--[a-z][a-z-]*(?: {_VALUE})?))*)")
 #: A line of the program that a message shows.
 _SHOWN = re.compile(r"^\s*\d+ \| ")
 
@@ -65,9 +69,11 @@ def _call(found) -> str:
     if own is None:
         return found[0]
     # The directory of a fit is the object here, and a variable its first argument.
-    places = [place for place in re.findall(r"(?<= )(\.\.\.|[A-Z]+)(?= |$)", re.sub(rf"--[a-z-]+ {_VALUE}", "", found["rest"]))]
+    places = [place for place in re.findall(r"(?<= )(\.\.\.|[EW]\d{4}|[A-Z]+)(?= |$)", re.sub(rf"--[a-z-]+ {_VALUE}", "", found["rest"]))]
     if own.startswith("fit."):
         places = [place for place in places if place not in ("DIR", "MODEL")]
+    # A code is a text.
+    places = [f'"{place}"' if re.fullmatch(r"[EW]\d{4}", place) else place for place in places]
     options = [_argument(option) for option in _OPTION.finditer(found["rest"])]
     if any(option.startswith("--") for option in options):
         return found[0]

@@ -1,12 +1,11 @@
 //! What the command line (or a caller with data in memory) gives to a program.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use cavi_files::{Content, Coordinates, Dense, FileError, ReadOptions, TextOptions, Values};
 use cavi_model::Set;
+use cavi_numerics::Numbers;
 
 use super::arithmetic;
 use super::data_error::DataError;
@@ -69,37 +68,14 @@ pub enum Source {
         /// The content.
         bytes: Cow<'static, [u8]>,
     },
-    /// A file that was read before.
+    /// A file that was read before, or an array in memory. Numbers that are shared or lent ([`cavi_numerics::Numbers`]) are read where they
+    /// are, unless some of them have to be others.
     Content {
         /// Its name, for messages.
         name: PathBuf,
         /// What it holds.
         content: Content,
     },
-    /// An array in the memory of a caller, which is copied when it is read and not before.
-    Lent {
-        /// Its name, for messages.
-        name: PathBuf,
-        /// What copies it.
-        lent: Lent,
-    },
-}
-
-/// What copies an array of a caller's. The copy is what a fit works on, so that no other one is made.
-#[derive(Clone)]
-pub struct Lent(Arc<dyn Fn() -> Content + Send + Sync>);
-
-impl Lent {
-    /// An array that this copies, each time to the same content.
-    pub fn new(copy: impl Fn() -> Content + Send + Sync + 'static) -> Lent {
-        Lent(Arc::new(copy))
-    }
-}
-
-impl fmt::Debug for Lent {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Lent")
-    }
 }
 
 /// Which columns of a table are what: `NAME=user:userId,value:rating`, or `NAME=wide` for one that is rows by columns.
@@ -153,7 +129,7 @@ pub enum SetValue {
 }
 
 impl ArrayInput {
-    /// All entries of an array in memory, in C order of its declared dimensions; NaN is missing.
+    /// All entries of an array in memory, in C order of its declared dimensions; NaN is missing. A fit reads them where they are.
     ///
     /// # Errors
     /// If there are not as many values as the shape has cells.
@@ -169,7 +145,7 @@ impl ArrayInput {
         let labels = vec![None; shape.len()];
         let dense = Dense {
             shape: shape.to_vec(),
-            values: Values::Numbers(values.into()),
+            values: Values::Numbers(Numbers::shared(values)),
             labels,
             rows_are: None,
             lines: None,
@@ -215,8 +191,8 @@ impl ArrayInput {
         let content = Coordinates {
             shape: shape.to_vec(),
             shape_is_exact: true,
-            indices: indices.into_iter().map(Into::into).collect(),
-            values: values.into(),
+            indices: indices.into_iter().map(Numbers::shared).collect(),
+            values: Numbers::shared(values),
             labels: Vec::new(),
             texts: None,
             lines: None,
@@ -359,9 +335,7 @@ impl SetInput {
     pub(crate) fn is_same(&self, other: &SetInput) -> bool {
         let place = |source: &Source| match source {
             Source::File { path, column } => (path.clone(), column.clone()),
-            Source::Bytes { name, .. } | Source::Content { name, .. } | Source::Lent { name, .. } => {
-                (name.clone(), None)
-            }
+            Source::Bytes { name, .. } | Source::Content { name, .. } => (name.clone(), None),
         };
         let same = match (&self.value, &other.value) {
             (SetValue::Number(one), SetValue::Number(other)) => one == other,
@@ -407,7 +381,7 @@ impl Source {
     pub fn name(&self) -> &Path {
         match self {
             Source::File { path, .. } => path,
-            Source::Bytes { name, .. } | Source::Content { name, .. } | Source::Lent { name, .. } => name,
+            Source::Bytes { name, .. } | Source::Content { name, .. } => name,
         }
     }
 
@@ -419,7 +393,6 @@ impl Source {
             }
             Source::Bytes { name, bytes } => cavi_files::read_from(name, bytes.to_vec(), options),
             Source::Content { content, .. } => Ok(content.clone()),
-            Source::Lent { lent, .. } => Ok((lent.0)()),
         }
     }
 }

@@ -57,9 +57,7 @@ pub(crate) use frozen::Frozen;
 pub use hide::{ByFile, Different, Fold, Hidden};
 pub(crate) use hide::{Chosen, Draw, Hide, What};
 pub(crate) use inputs::number;
-pub use inputs::{
-    ArrayInput, ColumnsInput, Inputs, LabelSource, LabelsInput, Lent, SetInput, SetValue, Source,
-};
+pub use inputs::{ArrayInput, ColumnsInput, Inputs, LabelSource, LabelsInput, SetInput, SetValue, Source};
 pub use labels::Labels;
 pub(crate) use pieces::{unbound, with_name};
 pub use standardise::Standardised;

@@ -1,11 +1,8 @@
 //! The library without a terminal: the example runs, errors have messages, codes and kinds, and results are arrays.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use cavi::bind::{ArrayInput, Inputs, Lent, Source};
+use cavi::bind::{ArrayInput, Inputs};
 use cavi::{Control, Error, Kind, Settings};
-use cavi_files::{Content, Dense, Values};
+use cavi_executor::BoundArray;
 
 #[path = "../../examples/from_arrays.rs"]
 mod from_arrays;
@@ -39,29 +36,28 @@ fn a_posterior_comes_back_by_name_and_shape() {
     assert!((arrays[1].values[0] - 1.0 / 3.01).abs() < 1e-12);
 }
 
-/// An array in the memory of a caller is copied when a fit binds it, once, and its fit has the bits of one that was handed over.
-#[test]
-fn a_lent_array_is_copied_once() {
-    let values = vec![1.0, f64::NAN, 3.0];
-    let copies = Arc::new(AtomicUsize::new(0));
-    let (counted, copied) = (Arc::clone(&copies), values.clone());
-    let lent = Lent::new(move || {
-        counted.fetch_add(1, Ordering::Relaxed);
-        let values = Values::Numbers(copied.clone().into());
-        Content::Dense(Dense { shape: vec![3], values, labels: vec![None], rows_are: None, lines: None })
+/// The place in memory of each array of data of a program that is bound to inputs.
+fn places(text: &str, own: &Inputs) -> Vec<*const f64> {
+    let (program, _) = cavi::session::open(text, "program.cavi", own).expect("it compiles");
+    let problem = program.bind(own).expect("it binds");
+    let values = problem.binding.bound.arrays.iter().flatten().map(|array| match array {
+        BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. } => values.as_ptr(),
     });
-    let source = Source::Lent { name: "x".into(), lent };
-    let lent = inputs(vec![ArrayInput { name: "x".to_owned(), group: None, source }]);
-    let given = inputs(vec![ArrayInput::dense("x", &[3], values).expect("an array")]);
-    let posterior = |own: &Inputs| {
-        let (program, _) = cavi::session::open(MEAN, "mean.cavi", own).expect("it compiles");
-        let problem = program.bind(own).expect("it binds");
-        let fit = problem.fit(&Settings::default(), &mut |_| Control::Continue).expect("a fit");
-        let arrays = problem.posterior(&fit).into_iter();
-        arrays.flat_map(|own| own.values).map(f64::to_bits).collect::<Vec<u64>>()
-    };
-    assert_eq!(posterior(&lent), posterior(&given));
-    assert_eq!(copies.load(Ordering::Relaxed), 1);
+    values.collect()
+}
+
+/// A fit reads an array in the memory of a caller where it is. It has a copy where entries are missing, which become others.
+#[test]
+fn an_array_of_a_caller_is_read_where_it_is() {
+    let text = "axis row[i]\naxis column[j]\ndata x[i, j] : real, absent = NA\nm ~ Normal(0, sd = 10)\n\
+                x[i, j] ~ Normal(m, sd = 1)\n";
+    let whole: Vec<f64> = (0..6000).map(|at| f64::from(at % 17)).collect();
+    let with_missing: Vec<f64> = whole.iter().map(|own| if *own == 3.0 { f64::NAN } else { *own }).collect();
+    for (values, stays) in [(whole, true), (with_missing, false)] {
+        let place = values.as_ptr();
+        let given = inputs(vec![ArrayInput::dense("x", &[60, 100], values).expect("an array")]);
+        assert_eq!(places(text, &given).contains(&place), stays);
+    }
 }
 
 #[test]

@@ -30,10 +30,7 @@ fn site(plan: &SitePlan) -> usize {
         let modes = addend.modes.iter().map(|mode| &mode.row);
         let scalars = addend.scalars.iter().map(|own| &own.element);
         let single = addend.single.iter().filter_map(|own| own.row.as_ref());
-        let rows = modes.chain(scalars).chain(single).map(|rows| match rows {
-            Rows::Coordinate(..) => 0,
-            Rows::Own(row) => row.len() * size_of::<u32>(),
-        });
+        let rows = modes.chain(scalars).chain(single).map(Rows::bytes);
         rows.sum::<usize>() + addend.listed.as_ref().map_or(0, Listed::bytes)
     });
     each.sum()

@@ -1,5 +1,7 @@
 //! The memory of the pass over the entries of a site: what it keeps from one to the next, as `run/site_state.rs` does.
 
+use std::borrow::Cow;
+
 use cavi_numerics::kernels::Outline;
 use cavi_numerics::kernels::pattern::MOST_MODES;
 
@@ -49,9 +51,10 @@ impl Passing {
     /// visits.
     pub fn new(plan: &SitePlan, bound: &Bound, stays: bool, heap: &mut Heap) -> Passing {
         let entries = plan.entries;
-        let columns = |addend: usize| -> Vec<&[u32]> {
-            plan.addends[addend].modes.iter().map(|mode| mode.row.values(bound)).collect()
+        let columns = |addend: usize| -> Vec<Cow<[u32]>> {
+            plan.addends[addend].modes.iter().map(|mode| mode.row.values(bound, entries)).collect()
         };
+        let whole = |addend: usize| plan.addends[addend].whole(entries);
         let is_own = |rows: &Rows| matches!(rows, Rows::Own(_));
         // For each column whether it is owned: of modes by addend, and all others.
         let mut of_modes: Vec<Vec<bool>> = plan
@@ -68,8 +71,11 @@ impl Passing {
         };
         let main = plan.main_addend();
         let order = main.filter(|main| wants_order(plan, *main)).is_some_and(|main| {
-            let columns = columns(main);
-            !columns[0].iter().zip(columns[1]).is_sorted()
+            let is_sorted = || {
+                let columns = columns(main);
+                columns[0].iter().zip(columns[1].iter()).is_sorted()
+            };
+            whole(main).is_none() && !is_sorted()
         });
         if order {
             heap.take(entries * PLACE);
@@ -79,8 +85,12 @@ impl Passing {
         }
         let length = main.map_or(0, |main| gathered_length(&plan.addends[main]));
         let of_main = main.map(|main| {
-            let own = &plan.addends[main];
-            Outline::of(&columns(main), order, (own.by_products, true), length)
+            if let Some(sizes) = whole(main) {
+                return Outline::whole(sizes);
+            }
+            let (own, columns) = (&plan.addends[main], columns(main));
+            let columns: Vec<&[u32]> = columns.iter().map(AsRef::as_ref).collect();
+            Outline::of(&columns, order, (own.by_products, true), length)
         });
         heap.take(of_main.map_or(0, |own| own.grid * PLACE));
         let shares_grid = |number: usize| {
@@ -108,8 +118,7 @@ impl Passing {
             heap.free((1 + owned) * entries * PLACE + own.grid * PLACE);
         }
         let outline = |number: usize| {
-            let own = columns(number);
-            if own.is_empty() {
+            if plan.addends[number].modes.is_empty() {
                 return None;
             }
             if Some(number) == main {
@@ -123,7 +132,11 @@ impl Passing {
                     heap.take(of_main.grid * PLACE);
                     Some(of_main)
                 }
-                None => Some(Outline::of(&own, order, (false, false), 0)),
+                None => {
+                    let own = columns(number);
+                    let own: Vec<&[u32]> = own.iter().map(AsRef::as_ref).collect();
+                    Some(Outline::of(&own, order, (false, false), 0))
+                }
             }
         };
         let outlines: Vec<Option<Outline>> = (0..plan.addends.len()).map(outline).collect();

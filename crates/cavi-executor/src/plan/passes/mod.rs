@@ -9,6 +9,7 @@ pub mod places;
 pub mod precision;
 pub mod row_wise;
 pub mod share;
+pub mod squares;
 pub mod streamed;
 pub mod used;
 
@@ -49,7 +50,8 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "share",
-        why: "A sum that several steps add up becomes a step of its own; before all that rewrites sums, while equal ones are written alike.",
+        why: "A sum that several steps add up, or that never changes, becomes a step of its own; before all that rewrites sums, while equal \
+              ones are written alike.",
         run: share::share,
     },
     Pass {
@@ -67,6 +69,12 @@ pub const PASSES: &[Pass] = &[
         why: "What is added to every row of a large array alike is added up first; last of those that take sums apart, \
               since what it leaves is no product.",
         run: broadcast::broadcast,
+    },
+    Pass {
+        name: "squares",
+        why: "Squares of large data are multiplied where sums read them; after sums that never change have steps of their own, which read \
+              them once.",
+        run: squares::square,
     },
     Pass {
         name: "streamed",

@@ -1,7 +1,9 @@
-//! A contraction that is an addend of several nodes is computed once.
+//! A contraction that is an addend of several nodes is computed once, and so is one of data and constants alone that is an addend of a node
+//! which changes.
 //!
 //! The coefficient of an update and the bound often hold the same sum over the data beside other terms. Here it becomes a node of
-//! its own, which both read.
+//! its own, which both read. The sum of squares of the data in the rate of a precision is one number: taken once, it needs neither the
+//! squares nor the time in later sweeps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,33 +20,42 @@ pub fn share(plan: &mut Plan, context: &Context) -> Result<(), Unplanned> {
         return Ok(());
     }
     let limit = context.limit;
+    let constant = plan.constant();
+    // Of a step that changes, an addend that does not.
+    let is_settled = |index: usize, part: &Contraction| {
+        !constant[index] && part.operands.iter().all(|operand| constant[operand.node.index()])
+    };
+    let worth = |index: usize, part: &Contraction, nodes: &[Node]| {
+        (part.operands.len() > 1 || is_settled(index, part)) && is_worth_it(part, &nodes[index], nodes, limit)
+    };
     let mut alone: BTreeMap<String, NodeId> = BTreeMap::new();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for (index, node) in plan.nodes.iter().enumerate() {
         let Operation::Contractions(parts) = &node.operation else { continue };
         for part in parts.iter().filter(|part| is_worth_it(part, node, &plan.nodes, limit)) {
             let key = key(part, &node.loops());
-            if parts.len() == 1 && part.coefficient == 1.0 {
+            let is_alone = parts.len() == 1 && part.coefficient == 1.0;
+            if is_alone && (constant[index] || part.operands.len() > 1) {
                 alone.entry(key).or_insert(NodeId(index as u32));
-            } else {
+            } else if worth(index, part, &plan.nodes) {
                 *seen.entry(key).or_default() += 1;
             }
         }
     }
-    for index in 0..plan.nodes.len() {
+    for index in 0..constant.len() {
         let loops = plan.nodes[index].loops();
         let Operation::Contractions(mut parts) = plan.nodes[index].operation.clone() else { continue };
         if parts.len() == 1 && parts[0].coefficient == 1.0 {
             continue;
         }
         for part in &mut parts {
-            if !is_worth_it(part, &plan.nodes[index], &plan.nodes, limit) {
+            if !worth(index, part, &plan.nodes) {
                 continue;
             }
             let key = key(part, &loops);
             let shared = match alone.get(&key) {
                 Some(node) => *node,
-                None if seen[&key] < 2 => continue,
+                None if seen[&key] < 2 && !is_settled(index, part) => continue,
                 None => {
                     let operation =
                         Operation::Contractions(vec![Contraction { coefficient: 1.0, ..part.clone() }]);
@@ -64,7 +75,7 @@ fn is_worth_it(part: &Contraction, node: &Node, nodes: &[Node], limit: usize) ->
     let work = part.sizes().fold(1, usize::saturating_mul);
     let is_kept = |node: &Node| node.len() <= limit;
     let operands = part.operands.iter().map(|operand| &nodes[operand.node.index()]);
-    part.operands.len() > 1
+    !part.operands.is_empty()
         && work / WORTH >= node.len().max(1)
         && is_kept(node)
         && operands.into_iter().all(is_kept)

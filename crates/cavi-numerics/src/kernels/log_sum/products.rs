@@ -261,15 +261,19 @@ unsafe fn row<V: Vector>(
             cells.copy_from_slice(&sums[..cells.len()]);
         }
     }
-    let columns = &task.input.pattern.column(1)[run.clone()];
     let mut kept = [0.0; SIDE];
-    for (entry, column) in run.clone().zip(columns) {
-        let sum = cells[*column as usize - first];
+    for entry in run.clone() {
+        // A run that fills the row has its columns in order; a whole matrix keeps none.
+        let place = match is_full {
+            true => entry - run.start,
+            false => task.input.pattern.column(1)[entry] as usize - first,
+        };
+        let sum = cells[place];
         if let Some(sums) = &mut task.written.sums {
             sums[entry - task.range.start] = sum;
         }
         let sum = sum + task.input.addends.map_or(0.0, |addends| addends[entry]);
-        kept[*column as usize - first] = settle(task, entry, sum, block, rare).unwrap_or(0.0);
+        kept[place] = settle(task, entry, sum, block, rare).unwrap_or(0.0);
     }
     cells.copy_from_slice(&kept[..cells.len()]);
 }

@@ -25,6 +25,7 @@ impl Numbers {
     }
 }
 
+#[derive(Clone)]
 struct Case {
     pattern: Pattern<'static>,
     factors: Vec<(Vec<f64>, usize)>,
@@ -437,6 +438,37 @@ fn products_are_one_chunk() {
             let last = stride * rows - stride;
             case.factors[0].0[last..last + length].fill(f64::INFINITY);
             check_case(&case, 3, &threads[..1]);
+        }
+    }
+}
+
+/// All places of a matrix without their columns have the bits that they have with them, sums outside of the range of doubles included.
+#[test]
+fn a_whole_matrix_needs_no_columns() {
+    let numbers = &mut Numbers(23);
+    for (sizes, length) in [([5, 3], 4), ([70, 130], 9), ([300, 64], 16), ([1, 200], 8), ([900, 20], 5)] {
+        let places = (0..sizes[0] * sizes[1]).map(|place| place as u32);
+        let columns = places.map(|place| (place / sizes[1] as u32, place % sizes[1] as u32)).unzip();
+        let mut case = case_of(numbers, vec![columns.0, columns.1], &sizes, length, Visited::Filled);
+        if sizes[0] > 4 {
+            let stride = case.factors[0].1;
+            case.factors[0].0[3 * stride..3 * stride + length].fill(1e-260);
+        }
+        let whole = Case { pattern: Pattern::whole(sizes), ..case.clone() };
+        for mode in 0..2 {
+            assert_eq!(whole.pattern.indices(mode), case.pattern.indices(mode));
+            assert!(
+                (0..whole.pattern.len())
+                    .all(|own| whole.pattern.index(mode, own) == case.pattern.index(mode, own))
+            );
+        }
+        assert_eq!(whole.pattern.chunks(), case.pattern.chunks());
+        assert_eq!(whole.pattern.outline(), case.pattern.outline());
+        for set in available() {
+            for wanted in 0..4 {
+                let of = |case: &Case| case.run(set, wanted, &Threads::new(2));
+                assert_eq!(of(&whole), of(&case), "{sizes:?}");
+            }
         }
     }
 }
