@@ -46,6 +46,7 @@ mod straight_line;
 // What a construct of the language comes to, each on small programs of its own.
 mod certain;
 mod collapsed;
+mod collapsed_printed;
 mod entries;
 mod intervals;
 mod kept_apart;

@@ -18,6 +18,7 @@ static RUN: Run = Run {
     warmup: Vec::new(),
     means: Vec::new(),
     left_out: false,
+    collapsed: None,
     stop: None,
     other_allocations: false,
     sweeps: None,
@@ -40,6 +41,7 @@ pub fn derivation(program: &Program) -> Derivation<'_> {
         level: Level::default(),
         columns: Columns::One,
         about: &[],
+        diagram: None,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::printed::derivation;
 fn relations(pieces: &[Printed]) -> BTreeSet<String> {
     let shown = |piece: &Printed| match piece {
         Printed::Relation { left, sign, right, .. } => Some(format!("{left} {sign} {right}")),
-        Printed::Heading(_) | Printed::Subheading(_) | Printed::Sentence(_) => None,
+        Printed::Heading(_) | Printed::Subheading(_) | Printed::Sentence(_) | Printed::Table(_) => None,
     };
     pieces.iter().filter_map(shown).collect()
 }

@@ -158,6 +158,8 @@ pub struct Collapsed {
     pub left_out: Vec<Vec<Option<LeftOut>>>,
     /// For each addend its log weight with all of that left out.
     pub log_weights: Vec<Sum>,
+    /// How much of a unit an entry is: 1, or at most 1 of its weight.
+    pub unit: Sum,
 }
 
 /// What is left out of the mean of a factor whose mean is its mass over a rate, or over the total of the masses of its slice:

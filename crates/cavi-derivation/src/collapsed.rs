@@ -197,7 +197,7 @@ impl Own<'_, '_> {
             left_out.push(own);
             log_weights.push(log_weight);
         }
-        Collapsed { shares: self.shares, left_out, log_weights }
+        Collapsed { shares: self.shares, left_out, log_weights, unit: self.unit() }
     }
 
     fn left_out(&mut self, addend: &Addend, fed: &Fed) -> LeftOut {

@@ -10,7 +10,7 @@ mod print;
 mod resolve;
 mod stated;
 
-pub use graph::{Edge, FactorGraph, Node, NodeKind, Plate, dot, factor_graph, svg, tikz};
+pub use graph::{Edge, FactorGraph, Node, NodeKind, Plate, dot, factor_graph, svg, tikz, tikz_within};
 pub use model::{
     ArgumentSpec, AsWritten, Batch, BlockKind, BlockSpec, Definition, DefinitionAsWritten, FitSpec, InitSpec,
     Model, NotationSpec, ReportSpec, ScheduleItem, ScheduleKind, Start, Statement,

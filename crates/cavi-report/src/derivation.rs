@@ -35,10 +35,14 @@ fn html(markdown: &str) -> String {
             }
             let items: String = items.iter().map(|own| format!("<li>{own}</li>")).collect();
             out.push_str(&format!("<ul>{items}</ul>\n"));
+        } else if line.starts_with("| ") {
+            let rows = std::iter::once(line)
+                .chain(std::iter::from_fn(|| lines.next_if(|own| own.starts_with("| "))));
+            out.push_str(&wide(&table(&rows.collect::<Vec<&str>>())));
         } else {
             let mut text = line.to_owned();
             let plain = |own: &&str| {
-                !own.is_empty() && !["$$", "#", "- ", "```"].iter().any(|mark| own.starts_with(mark))
+                !own.is_empty() && !["$$", "#", "- ", "| ", "```"].iter().any(|mark| own.starts_with(mark))
             };
             while let Some(next) = lines.next_if(plain) {
                 text = format!("{text} {next}");
@@ -47,6 +51,20 @@ fn html(markdown: &str) -> String {
         }
     }
     out
+}
+
+/// A table: its head, a line below it, and its rows. A bar inside a cell is written as a command.
+fn table(rows: &[&str]) -> String {
+    let cells = |row: &str, tag: &str| -> String {
+        let inside = row.trim().trim_matches('|');
+        let cells = inside
+            .split(" | ")
+            .map(|own| format!("<{tag}>{}</{tag}>", sentence(&own.trim().replace("\\vert ", "|"))));
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
+    };
+    let body: String = rows.iter().skip(2).map(|row| cells(row, "td")).collect();
+    let head = rows.first().map_or_else(String::new, |row| cells(row, "th"));
+    format!("<table>\n<thead>{head}</thead>\n<tbody>{body}</tbody></table>\n")
 }
 
 /// What may be wider than the page scrolls by itself.

@@ -34,6 +34,8 @@ pub(crate) struct Page<'a> {
     pub alternatives: &'a [Latents],
     pub rows: Vec<Row>,
     pub defined: Vec<Defined>,
+    /// Functions of one number that the page defines.
+    pub functions: Vec<(String, String, Tree)>,
 }
 
 impl<'a> Page<'a> {
@@ -69,13 +71,24 @@ impl<'a> Page<'a> {
                 shared.extend(defined(row));
             }
         }
-        let defined = shared;
-        Ok(Page { subject, derivation, bound, alternatives, rows, defined })
+        let functions = rows.iter().filter_map(|row| match &row.left {
+            Tree::Call(name, inside) if row.section == "Bounds" && row.sign == "=" => match inside.as_slice()
+            {
+                [Tree::Name(argument, letters)] if letters.is_empty() => {
+                    Some((name.clone(), argument.clone(), row.right.clone()))
+                }
+                _ => None,
+            },
+            _ => None,
+        });
+        let (functions, defined) = (functions.collect(), shared);
+        Ok(Page { subject, derivation, bound, alternatives, rows, defined, functions })
     }
 
     pub fn reader(&self) -> Reader<'a> {
         let mut reader = Reader::new(self.subject, self.bound, self.alternatives);
         reader.defined.clone_from(&self.defined);
+        reader.functions.clone_from(&self.functions);
         reader
     }
 

@@ -295,6 +295,8 @@ impl Input<'_> {
                 self.needs(")")?;
                 return Ok(Tree::Sum(range, Box::new(body)));
             }
+            "expectation" if self.takes("(") => return self.call("E".to_owned()),
+            "entropy" if self.takes("(") => return self.call("H".to_owned()),
             "E" | "H" if self.takes("[") => {
                 let mut inside = vec![self.sum()?];
                 if self.takes(",") {

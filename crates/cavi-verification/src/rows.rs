@@ -41,6 +41,7 @@ pub fn rows(pieces: &[Printed], symbols: &Symbols) -> Result<Vec<Row>, String> {
                 section.clone_from(heading);
                 about.clear();
             }
+            Printed::Table(_) => {}
             Printed::Subheading(line) => about.clone_from(line),
             Printed::Sentence(line) => {
                 rows.iter_mut().filter(|row| row.together == together).for_each(|row| {

@@ -45,6 +45,10 @@ pub struct Reader<'a> {
     pub chosen: BTreeMap<Copy, usize>,
     /// The names that the derivation gives.
     pub defined: Vec<Defined>,
+    /// Functions of one number that the derivation gives: a name, its argument, and what it is.
+    pub functions: Vec<(String, String, Tree)>,
+    /// The numbers that arguments of such functions have, the innermost last.
+    arguments: RefCell<Vec<(String, f64)>>,
     /// The names of a bound, which has no axes: each with its values.
     pub free: BTreeMap<String, Vec<f64>>,
     /// Where allocations and auxiliary variables are at their optimum, if that is not here.
@@ -69,6 +73,8 @@ impl<'a> Reader<'a> {
             moved: None,
             chosen: BTreeMap::new(),
             defined: Vec::new(),
+            functions: Vec::new(),
+            arguments: RefCell::new(Vec::new()),
             free: BTreeMap::new(),
             held: None,
             mass: false,
@@ -167,6 +173,10 @@ impl<'a> Reader<'a> {
     }
 
     fn name(&self, name: &str, subscripts: &[Tree], at: &mut At) -> Result<f64, String> {
+        let argument = self.arguments.borrow().iter().rev().find(|(own, _)| own == name).map(|own| own.1);
+        if let (Some(value), []) = (argument, subscripts) {
+            return Ok(value);
+        }
         if let Some(values) = self.free.get(name) {
             let place = match subscripts {
                 [] => 0,
@@ -500,6 +510,14 @@ impl<'a> Reader<'a> {
         let mut values = Vec::new();
         for argument in arguments {
             values.push(self.value(argument, at)?);
+        }
+        if let (Some((_, argument, right)), [value]) =
+            (self.functions.iter().find(|own| own.0 == name), values.as_slice())
+        {
+            self.arguments.borrow_mut().push((argument.clone(), *value));
+            let found = self.value(right, at);
+            self.arguments.borrow_mut().pop();
+            return found;
         }
         match (name, values.as_slice()) {
             ("log Gamma", [x]) => Ok(apply(Function::LogGamma, *x)),

@@ -36,10 +36,12 @@ pub enum Kind {
     StandardForms,
     /// Remarks.
     Remarks,
+    /// Rows of the overview: what each update reads.
+    Overview,
 }
 
 /// All of them, in the order in which they are checked.
-pub const KINDS: [Kind; 7] = [
+pub const KINDS: [Kind; 8] = [
     Kind::LogJoint,
     Kind::Bounds,
     Kind::Expectations,
@@ -47,6 +49,7 @@ pub const KINDS: [Kind; 7] = [
     Kind::Squares,
     Kind::StandardForms,
     Kind::Remarks,
+    Kind::Overview,
 ];
 
 /// A line that does not hold.
@@ -100,6 +103,7 @@ impl Verified {
 ///   coefficients of the statistics in the last of them.
 /// - Standard form: parameters, expectations and entropies are those that the family computes in numbers, to 1e-7.
 /// - Remarks: to 1e-12.
+/// - Overview: what a row says that an update reads is what stands in its equations, no more and no less.
 ///
 /// The same program and number of draws give the same answer.
 pub fn verify(subject: Subject<'_>, standard: &dyn Standard, draws: usize) -> Verified {
@@ -120,6 +124,7 @@ pub fn verify(subject: Subject<'_>, standard: &dyn Standard, draws: usize) -> Ve
         level: Level::Full,
         columns: Columns::One,
         about: &[],
+        diagram: None,
     };
     let draws = draws.max(2);
     let mut found = KINDS.map(|kind| (kind, Tally::default()));
@@ -203,6 +208,7 @@ impl Page<'_> {
             Kind::Squares => self.check_squares(tally),
             Kind::StandardForms => self.check_standard(rng, tally),
             Kind::Remarks => self.check_remarks(rng, tally),
+            Kind::Overview => self.check_overview(tally),
         }
     }
 }

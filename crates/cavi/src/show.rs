@@ -11,6 +11,12 @@ use crate::fit::{PATIENCE, SWEEPS, TOLERANCE};
 
 pub use cavi_algebra::print::{Columns, Format, Level};
 
+/// The widest and the highest diagram of a derivation in one column, in points.
+const WIDTH: f64 = 335.0;
+const HEIGHT: f64 = 200.0;
+/// The widest diagram where the page has two columns.
+const NARROW: f64 = 220.0;
+
 impl Compiled {
     /// The factor graph as Graphviz text.
     pub fn dot(&self) -> String {
@@ -39,7 +45,10 @@ impl Compiled {
 
     /// The whole derivation in LaTeX for a page of so many columns.
     pub fn derivation_in(&self, level: Level, columns: Columns) -> String {
-        self.with_derivation(|derivation| Derivation { level, columns, ..*derivation }.print(Format::Latex))
+        let width = if columns == Columns::Two { NARROW } else { WIDTH };
+        let diagram = cavi_model::tikz_within(&cavi_model::factor_graph(&self.model), width, HEIGHT);
+        let diagram = Some(diagram.as_str());
+        self.with_derivation(|own| Derivation { level, columns, diagram, ..*own }.print(Format::Latex))
     }
 
     /// How one variable comes by its update; `None` if there is no latent of this name.
@@ -107,6 +116,7 @@ impl Compiled {
         let schedule: Vec<SweepItem> = schedule.items.iter().map(sweep_item).collect();
         let defined = cavi_model::defined(model, &source.text);
         let named = cavi_model::named(model, &equations.symbols);
+        let diagram = cavi_model::tikz_within(&cavi_model::factor_graph(model), WIDTH, HEIGHT);
         print(&Derivation {
             equations,
             program: &program,
@@ -120,6 +130,7 @@ impl Compiled {
             level: Level::default(),
             columns: Columns::One,
             about: &about(&source.program),
+            diagram: Some(&diagram),
         })
     }
 }
@@ -139,13 +150,20 @@ fn run_of(model: &Model, equations: &Equations, program: &Program) -> Run {
     let start = inside.map(|line| line.split('#').next().unwrap_or(line).trim().to_owned());
     let rule = model.fit.allocations.map_or(Allocations::Ordinary, |(rule, _)| rule);
     let other = rule != Allocations::Ordinary;
+    let warms = |by: &dyn Fn(&Warmup) -> bool| model.fit.warmup.iter().any(|(own, _)| by(own));
+    let left_out = rule == Allocations::Collapsed || warms(&|own| matches!(own, Warmup::Collapsed(_)));
+    let means = left_out || other || warms(&|own| matches!(own, Warmup::Means(_)));
     Run {
         start: start.filter(|line| !line.is_empty()).collect(),
         restarts: model.fit.restarts,
         warmup: warmups(model),
         stop: Some(model.fit.stop.unwrap_or((TOLERANCE, PATIENCE))),
-        means: if other { cavi_derivation::warmup::with_means(equations).sites } else { Vec::new() },
-        left_out: rule == Allocations::Collapsed,
+        means: if means { cavi_derivation::warmup::with_means(equations).sites } else { Vec::new() },
+        left_out,
+        collapsed: left_out.then(|| {
+            let schedule = crate::schedule::of_program(model, equations).schedule;
+            crate::allocations::collapsed(equations, &schedule)
+        }),
         other_allocations: other,
         sweeps: Some(model.fit.sweeps.unwrap_or(SWEEPS)),
     }

@@ -177,6 +177,9 @@ fn of_kind(kind: Kind, own: &Tally, draws: usize, format: Format) -> String {
              parameters that are printed; {largest}."
         ),
         Kind::Remarks => format!("Remarks: {lines}; {largest}."),
+        Kind::Overview => {
+            format!("Overview: what updates read, {} rows, against their equations.", own.relations)
+        }
     }
 }
 
@@ -230,6 +233,7 @@ fn checked(verified: Option<&Verified>) -> Json {
                 Kind::Squares => "squares",
                 Kind::StandardForms => "standard_forms",
                 Kind::Remarks => "remarks",
+                Kind::Overview => "overview",
             };
             object(vec![
                 ("kind", name.into()),

@@ -6,12 +6,11 @@ use crate::expression::{Function, Subscript};
 use crate::sum_of_products::{Atom, Factor, Term, dedup};
 use crate::symbols::{AuxiliaryId, BoundId, LetterId, SiteId};
 
-use super::Scope;
 use super::build::Builder;
 use super::derivation::{Derivation, separated};
 use super::document::{Item, Row, Sign, Span, words};
-use super::node::{Call, Node};
-use super::number::Number;
+use super::node::Node;
+use super::{Format, Scope};
 
 impl Derivation<'_> {
     /// The bounds that the derivation uses.
@@ -24,7 +23,7 @@ impl Derivation<'_> {
     }
 
     /// A bound, and where it is tight.
-    pub(super) fn bound(&self, id: BoundId) -> Vec<Item> {
+    pub(super) fn bound(&self, id: BoundId, format: Format) -> Vec<Item> {
         let own = self.equations.bound(id);
         let (inequality, equality) = self.inequality(id);
         let mut items = vec![
@@ -34,7 +33,7 @@ impl Derivation<'_> {
             Item::Rows(vec![equality]),
         ];
         items.extend(own.words.best.map(|best| Item::Paragraph(vec![words(best)])));
-        items.extend(self.sites_of(id).flat_map(|site| self.site(site)));
+        items.extend(self.sites_of(id).flat_map(|site| self.site(site, format)));
         items.extend(self.auxiliaries_of(id).flat_map(|own| self.auxiliary(own)));
         items
     }
@@ -110,7 +109,7 @@ impl Derivation<'_> {
     }
 
     /// `phi[d,v,k] ∝ exp(...)`
-    pub(super) fn site(&self, id: SiteId) -> Vec<Item> {
+    pub(super) fn site(&self, id: SiteId, format: Format) -> Vec<Item> {
         let site: &Site = self.equations.site(id);
         let target = self.name(self.equations.statements[site.statement.index()].target);
         let row = |(index, addend): (usize, &Addend)| {
@@ -144,39 +143,7 @@ impl Derivation<'_> {
         }
         line.push(words("."));
         let mut items = vec![Item::Rows(rows), Item::Paragraph(line)];
-        if let Some(means) = self.run.means.get(id.index()) {
-            let text = "The sweeps of the fit take others, proportional to the product of the means:";
-            let rows = means.addends.iter().enumerate().map(row).collect();
-            items.extend([Item::Paragraph(vec![words(text)]), Item::Rows(rows)]);
-            items.extend(self.left_out());
-        }
+        items.extend(self.other_rules(id, format));
         items
-    }
-
-    /// How the rule `collapsed` leaves out what a unit itself adds.
-    fn left_out(&self) -> Option<Item> {
-        let math = |name: &str| Span::Math(Node::name(name));
-        let over = |above: Node| Span::Math(Node::product(Number::one(), vec![above], vec![Node::name("r")]));
-        let without = Node::add(vec![Node::name("s"), Node::name("u").negated()]);
-        let line = vec![
-            words("where each mean is taken without what the unit itself adds to it. A mean is "),
-            over(Node::name("s")),
-            words(", with the shape or concentration "),
-            math("s"),
-            words(" and the rate or total "),
-            math("r"),
-            words("; it becomes "),
-            over(Node::Call(Call::Named("max".to_owned()), vec![without, Node::name("p")])),
-            words(", where "),
-            math("u"),
-            words(" is the allocation above, at most one unit, and "),
-            math("p"),
-            words(" what the prior contributes to "),
-            math("s"),
-            words(". A total is taken without "),
-            math("u"),
-            words(" as well (Asuncion, Welling, Smyth and Teh 2009)."),
-        ];
-        self.run.left_out.then_some(Item::Paragraph(line))
     }
 }

@@ -121,6 +121,22 @@ impl<'a> Builder<'a> {
         Node::Sum(Range { letters: shown, conditions: Vec::new() }, Box::new(inner))
     }
 
+    /// Runs `body` where letters are shown as these subscripts.
+    pub fn replacing<T>(
+        &mut self,
+        places: &[(LetterId, Subscript)],
+        body: impl FnOnce(&mut Builder<'a>) -> T,
+    ) -> T {
+        let outside = self.letters.clone();
+        let shown: Vec<Vec<Node>> = places.iter().map(|(_, to)| self.subscript(to)).collect();
+        for ((letter, _), by) in places.iter().zip(&shown) {
+            self.letters.replace(self.scope.symbols, *letter, by);
+        }
+        let inner = body(self);
+        self.letters = outside;
+        inner
+    }
+
     /// Runs `body` where letters are shown as slices.
     pub fn as_slices(&mut self, letters: &[LetterId], body: impl FnOnce(&mut Builder<'a>) -> Node) -> Node {
         let outside = self.letters.clone();
@@ -417,6 +433,7 @@ impl<'a> Builder<'a> {
             let power = term.coefficient.0;
             match term.factors.as_slice() {
                 [] if term.sums.is_empty() && is_whole(power.exp()) => number *= power.exp().round(),
+                [] if term.sums.is_empty() && is_whole((-power).exp()) => number /= (-power).exp().round(),
                 [Factor { atom: Atom::Apply(Function::Log, argument), power: 1 }]
                     if term.sums.is_empty() && power.fract() == 0.0 && power.abs() < 100.0 =>
                 {

@@ -11,11 +11,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::equations::Block;
+use crate::equations::{Auxiliary, Block, Site};
 use crate::expression::Subscript;
 use crate::rules::{Substitution, substitute};
 use crate::sum_of_products::{Atom, Sum, Term};
-use crate::symbols::{ArrayId, AxisId, BlockId, LetterId, Symbols};
+use crate::symbols::{ArrayId, AuxiliaryId, AxisId, BlockId, LetterId, SiteId, Symbols};
 
 use super::build::Builder;
 use super::derivation::Derivation;
@@ -103,19 +103,36 @@ impl Derivation<'_> {
     /// `O(nnz(n) K)` of all allocations and auxiliary variables.
     pub(super) fn cost_of_refresh(&self) -> Option<Node> {
         let mut sizes = BTreeSet::new();
-        for site in &self.equations.sites {
-            let listed = listed(self.symbols(), &site.weight);
-            for addend in &site.addends {
-                let letters: BTreeSet<LetterId> =
-                    self.closed(site.plates.iter().chain(&addend.letters).copied());
-                sizes.insert(Shape { letters, listed: listed.clone() }.size(self.symbols()));
-            }
-        }
-        for own in &self.equations.auxiliaries {
-            let kept = own.plates.iter().copied().collect();
-            self.of_sum(&own.square, &kept, &[], &mut sizes);
-        }
+        self.equations.sites.iter().for_each(|site| self.of_site(site, &mut sizes));
+        self.equations.auxiliaries.iter().for_each(|own| self.of_auxiliary(own, &mut sizes));
         self.big_o(sizes)
+    }
+
+    /// `O(nnz(n) K)` of the allocations of a site.
+    pub(super) fn cost_of_site(&self, id: SiteId) -> Option<Node> {
+        let mut sizes = BTreeSet::new();
+        self.of_site(self.equations.site(id), &mut sizes);
+        self.big_o(sizes)
+    }
+
+    /// `O(nnz(n) K)` of the auxiliary variables of a tangent.
+    pub(super) fn cost_of_auxiliary(&self, id: AuxiliaryId) -> Option<Node> {
+        let mut sizes = BTreeSet::new();
+        self.of_auxiliary(self.equations.auxiliary(id), &mut sizes);
+        self.big_o(sizes)
+    }
+
+    fn of_site(&self, site: &Site, sizes: &mut BTreeSet<Size>) {
+        let listed = listed(self.symbols(), &site.weight);
+        for addend in &site.addends {
+            let letters: BTreeSet<LetterId> = self.closed(site.plates.iter().chain(&addend.letters).copied());
+            sizes.insert(Shape { letters, listed: listed.clone() }.size(self.symbols()));
+        }
+    }
+
+    fn of_auxiliary(&self, own: &Auxiliary, sizes: &mut BTreeSet<Size>) {
+        let kept = own.plates.iter().copied().collect();
+        self.of_sum(&own.square, &kept, &[], sizes);
     }
 
     /// Letters with their ancestors.

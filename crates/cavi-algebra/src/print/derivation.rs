@@ -46,6 +46,8 @@ pub struct Derivation<'a> {
     pub columns: Columns,
     /// What the program says about itself, a line of its opening comment each.
     pub about: &'a [String],
+    /// Its factor graph as a TikZ picture.
+    pub diagram: Option<&'a str>,
 }
 
 /// How a program says that it is run, beside the order of its sweep.
@@ -63,6 +65,8 @@ pub struct Run {
     pub means: Vec<Site>,
     /// Whether these leave out what a unit itself adds to the means.
     pub left_out: bool,
+    /// The equations whose sites leave that out, where its sweeps do.
+    pub collapsed: Option<Equations>,
     /// Whether its sweeps take other allocations than those at which the bound is largest, and stop when means stop changing.
     pub other_allocations: bool,
     /// After how many sweeps it stops at the latest.
@@ -92,6 +96,7 @@ pub fn derivation(
         level,
         columns: Columns::One,
         about: &[],
+        diagram: None,
     }
     .print(format)
 }
@@ -116,6 +121,9 @@ impl Derivation<'_> {
         let mut items = vec![Item::Title(format!("Derivation of {}", self.equations.name))];
         items.extend(self.about_the_program());
         items.extend(self.model(format));
+        let drawn = self.diagram.filter(|_| format == Format::Latex && self.level != Level::Paper);
+        items.extend(drawn.map(|own| Item::Picture(own.to_owned())));
+        items.extend(self.overview(format));
         items.extend(self.quantities());
         items.extend(self.data());
         if !self.symbols().axes.is_empty() {
@@ -136,7 +144,7 @@ impl Derivation<'_> {
         let bounds = self.used_bounds();
         if !bounds.is_empty() {
             items.push(Item::Heading("Bounds"));
-            items.extend(bounds.into_iter().flat_map(|id| self.bound(id)));
+            items.extend(bounds.into_iter().flat_map(|id| self.bound(id, format)));
         }
         items.extend(self.expected_squares(None));
         let counts = self.counts();
@@ -147,8 +155,8 @@ impl Derivation<'_> {
             items.extend(self.heading(id, format));
             match self.level {
                 Level::Paper => {}
-                Level::Full => items.extend(self.steps(id, false, false)),
-                Level::Lecture => items.extend(self.steps(id, true, false)),
+                Level::Full => items.extend(self.steps(id, false, false, format)),
+                Level::Lecture => items.extend(self.steps(id, true, false, format)),
             }
             items.extend(self.update(id, &counts));
         }
@@ -165,9 +173,9 @@ impl Derivation<'_> {
         }
         items.push(Item::Heading(if self.has_distribution() { "Evidence lower bound" } else { "Objective" }));
         items.extend(self.elbo());
-        self.one_meaning(&mut items);
+        self.one_meaning(&mut items, format);
         // Symbols are told before the first formula of the derivation.
-        let meanings = self.meanings(&mut items);
+        let meanings = self.meanings(&mut items, format);
         let first = |own: &Item| matches!(own, Item::Heading("Principle" | "Log joint"));
         let place = items.iter().position(first).unwrap_or(items.len());
         items.splice(place..place, meanings);
@@ -247,14 +255,14 @@ impl Derivation<'_> {
 
     fn explained(&self, id: BlockId, format: Format) -> Vec<Item> {
         let mut items = vec![Item::Paragraph(self.factor(self.equations.block(id), format))];
-        items.extend(self.steps(id, true, true));
+        items.extend(self.steps(id, true, true, format));
         items.extend(self.expected_squares(Some(id)));
         let counts = self.counts();
         items.extend(self.expected_counts(&counts, Some(id)));
         items.push(Item::Heading("Update"));
         items.extend(self.heading(id, format));
         items.extend(self.update(id, &counts));
-        self.one_meaning(&mut items);
+        self.one_meaning(&mut items, format);
         // Labels belong to the whole page, which may stand in the same document.
         for item in &mut items {
             if let Item::Rows(rows) = item {
@@ -697,7 +705,7 @@ impl Derivation<'_> {
     }
 
     /// The letters of the slots of a statistic: those of the natural parameter with it, else made of the block's.
-    fn slots_of(&self, block: &Block, statistic: &Statistic) -> Vec<LetterId> {
+    pub(super) fn slots_of(&self, block: &Block, statistic: &Statistic) -> Vec<LetterId> {
         if let Some(natural) = block.natural.iter().find(|natural| natural.statistic == *statistic) {
             return natural.slots.clone();
         }
@@ -736,9 +744,11 @@ fn drop_dangling(items: &mut [Item]) {
         }
     }
     for item in items {
+        let known = |span: &Span| !matches!(span, Span::Reference(label) | Span::Number(label) if !labels.contains(label));
         if let Item::Algorithm(lines) = item {
-            let known = |span: &Span| !matches!(span, Span::Reference(label) if !labels.contains(label));
             lines.iter_mut().for_each(|line| line.text.retain(known));
+        } else if let Item::Table(table) = item {
+            table.rows.iter_mut().flatten().flatten().for_each(|entry| entry.retain(known));
         }
     }
 }

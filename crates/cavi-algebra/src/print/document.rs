@@ -1,7 +1,8 @@
 //! A derivation as a document: headings, sentences with formulas in them, and rows of equations.
 
 use super::node::Node;
-use super::page::{Measure, in_latex, in_markdown};
+use super::page::{in_latex, in_markdown};
+use super::table::{Cell, Table};
 use super::text;
 use super::{Columns, Format};
 
@@ -19,6 +20,9 @@ pub(crate) enum Item {
     Program(Vec<String>),
     Rows(Vec<Row>),
     Algorithm(Vec<Line>),
+    Table(Table),
+    /// A drawing in LaTeX, for a document that can draw it.
+    Picture(String),
 }
 
 /// A line of an algorithm.
@@ -37,8 +41,10 @@ pub(crate) enum Span {
     Math(Node),
     /// What stands in the program, in its own words.
     Stated(String),
-    /// The number of an equation, where equations have numbers.
+    /// The number of an equation behind `by`, where equations have numbers.
     Reference(String),
+    /// The number of an equation, where equations have numbers.
+    Number(String),
 }
 
 /// An equation; its right side may come in parts, each with a remark.
@@ -113,6 +119,8 @@ pub enum Printed {
         /// The remark beside it.
         note: Option<String>,
     },
+    /// A table: of each row the cells, of each cell the entries.
+    Table(Vec<Vec<Vec<String>>>),
 }
 
 /// The pieces of a document, those of programs and algorithms left out.
@@ -121,7 +129,12 @@ pub(crate) fn pieces(items: &[Item]) -> Vec<Printed> {
     let mut out = Vec::new();
     for item in items {
         match item {
-            Item::Title(_) | Item::Program(_) | Item::Algorithm(_) => {}
+            Item::Title(_) | Item::Program(_) | Item::Algorithm(_) | Item::Picture(_) => {}
+            Item::Table(table) => {
+                let cell = |cell: &Cell| cell.iter().map(|entry| sentence(entry)).collect();
+                let row = |row: &Vec<Cell>| row.iter().map(cell).collect();
+                out.push(Printed::Table(table.rows.iter().map(row).collect()));
+            }
             Item::Heading(heading) => out.push(Printed::Heading((*heading).to_owned())),
             Item::Subheading(line) => out.push(Printed::Subheading(sentence(line))),
             Item::Paragraph(line) => out.push(Printed::Sentence(sentence(line))),
@@ -165,7 +178,7 @@ pub(crate) fn render(items: &[Item], format: Format, columns: Columns) -> String
         .iter()
         .map(|item| match format {
             Format::Text => in_text(item),
-            Format::Latex => in_latex(item, Measure::of(columns)),
+            Format::Latex => in_latex(item, columns),
             Format::Markdown => in_markdown(item),
         })
         .collect();
@@ -232,17 +245,19 @@ fn in_text(item: &Item) -> String {
             .map(|line| if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") })
             .collect(),
         Item::Rows(rows) => rows.iter().map(row_in_text).collect(),
+        Item::Table(table) => table.in_text(),
+        Item::Picture(_) => String::new(),
         Item::Algorithm(lines) => {
             lines.iter().map(|line| filled(&spans(&line.text), 2 + 2 * line.depth)).collect()
         }
     }
 }
 
-fn span_in_text(span: &Span) -> String {
+pub(crate) fn span_in_text(span: &Span) -> String {
     match span {
         Span::Words(text) | Span::Stated(text) => text.clone(),
         Span::Math(node) => text::node(node),
-        Span::Reference(_) => String::new(),
+        Span::Reference(_) | Span::Number(_) => String::new(),
     }
 }
 

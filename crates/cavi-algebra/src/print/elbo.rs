@@ -38,8 +38,12 @@ impl Derivation<'_> {
         summary.extend(implicit.iter().map(entropy_of));
         let name = if self.has_distribution() { "ELBO" } else { "objective" };
         let bounded = (0..statements.len()).any(|index| self.relation_of(index) == Sign::AtLeast);
-        let relation = if bounded { Sign::AtMost } else { Sign::Equal };
-        let whole = Row { relation, ..Row::equal(Node::name(name), Node::add(summary)) };
+        // Where a term is bounded, what is maximised lies below the sum, which is a bound itself.
+        let (left, relation) = match bounded {
+            true => (Node::log(Node::Density(self.seen(), Vec::new())), Sign::AtLeast),
+            false => (Node::name(name), Sign::Equal),
+        };
+        let whole = Row { relation, ..Row::equal(left, Node::add(summary)) };
         let whole = whole.labelled(self.label("bound:elbo"));
         let mut items = vec![Item::Rows(vec![whole])];
         let terms_of = |index: usize| {
@@ -104,7 +108,7 @@ impl Derivation<'_> {
         if !entropies.is_empty() {
             items.push(Item::Rows(entropies));
         }
-        let sum = "The evidence lower bound is the sum of the right sides";
+        let sum = "The evidence lower bound (ELBO) that is maximised is the sum of the right sides";
         if bounded && !paired {
             items.push(Item::Paragraph(vec![words(format!("{sum}."))]));
         }
@@ -133,6 +137,13 @@ impl Derivation<'_> {
             items.push(Item::Paragraph(line));
         }
         items
+    }
+
+    /// The data, and the variables that are points: what the bound is a bound of the log-density of.
+    fn seen(&self) -> Vec<Node> {
+        let points = self.equations.blocks.iter().filter(|block| block.is_point());
+        let points = points.flat_map(|block| &block.members).map(|member| self.name(*member));
+        [Node::name("data")].into_iter().chain(points).collect()
     }
 
     /// How the expected log-density of a statement stands to its terms in the bound: above them where a bound has something

@@ -23,11 +23,16 @@ impl Derivation<'_> {
         builder.element(array, &letters)
     }
 
+    /// `q(z[n])`
+    pub(super) fn implicit_q(&self, id: SiteId) -> Node {
+        let mut builder = Builder::new(self.scope(), &self.equations.site(id).plates);
+        Node::Call(Call::Q, vec![self.implicit_element(id, &mut builder)])
+    }
+
     /// `q(z[n]): Categorical, at its optimum whenever it is read and never stored, for each n`
     pub(super) fn implicit_factor(&self, id: SiteId) -> Vec<Span> {
         let site = self.equations.site(id);
-        let mut builder = Builder::new(self.scope(), &site.plates);
-        let q = Node::Call(Call::Q, vec![self.implicit_element(id, &mut builder)]);
+        let q = self.implicit_q(id);
         let family = self.equations.statements[site.statement.index()].family;
         let text = format!(": {family}, at its optimum whenever it is read and never stored");
         let mut line = vec![Span::Math(q), words(text)];
@@ -39,8 +44,7 @@ impl Derivation<'_> {
     pub(super) fn implicit_update(&self, id: SiteId) -> Vec<Item> {
         let site: &Site = self.equations.site(id);
         let family = self.equations.statements[site.statement.index()].family;
-        let mut builder = Builder::new(self.scope(), &site.plates);
-        let q = Node::Call(Call::Q, vec![self.implicit_element(id, &mut builder)]);
+        let q = self.implicit_q(id);
         let heading = vec![Span::Math(q), words(format!(" = {family}"))];
         let mut shares = Vec::new();
         let mut probabilities = Vec::new();

@@ -14,7 +14,9 @@ use crate::symbols::{ArrayId, AuxiliaryId, AxisId, BlockId, LetterId, SiteId, St
 use super::build::Builder;
 use super::counts::Counts;
 use super::derivation::Derivation;
+use super::left_out::Masses;
 use super::node::Node;
+use super::overview::Line;
 use super::standard::Formula;
 use super::sweep::{SweepItem, SweepStep};
 use super::{Format, latex, text};
@@ -316,6 +318,18 @@ fn definition((left, right): (Node, Node)) -> Json {
     object([("symbol", written(&left)), ("value", written(&right))])
 }
 
+/// A row of the overview.
+fn overview(line: Line) -> Json {
+    object([
+        ("factor", written(&line.factor)),
+        ("family", line.family.into()),
+        ("states", list(line.states.iter().map(written))),
+        ("label", line.label.into()),
+        ("reads", list(line.reads.iter().map(written))),
+        ("cost", line.cost.as_ref().map(written).into()),
+    ])
+}
+
 /// A piece of notation in both writings.
 fn written(node: &Node) -> Json {
     object([("text", text::node(node).into()), ("latex", latex::node(node).into())])
@@ -345,6 +359,7 @@ impl Derivation<'_> {
                 "auxiliaries",
                 list((0..equations.auxiliaries.len()).map(|index| self.auxiliary_json(&names, index))),
             ),
+            ("overview", list(self.lines_of_overview().into_iter().map(overview))),
             ("elbo", self.elbo_json(&names)),
             ("schedule", list(self.items().iter().map(|item| self.item_json(item)))),
             ("text", self.print(Format::Text).into()),
@@ -556,6 +571,11 @@ impl Derivation<'_> {
             ("plates", names.letters(&site.plates)),
             ("weight", self.expression(names, &site.plates, &site.weight)),
             ("addends", list(addends)),
+            ("by_means", list(self.by_means(SiteId::from(index)).into_iter().map(definition))),
+            (
+                "without_own_unit",
+                list(self.without_own(SiteId::from(index), Masses::Natural).into_iter().map(definition)),
+            ),
         ])
     }
 

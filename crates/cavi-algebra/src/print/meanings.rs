@@ -2,26 +2,38 @@
 
 use crate::expression::Function;
 
+use super::Format;
 use super::derivation::Derivation;
 use super::document::{Item, Part, Span, words};
 use super::node::{Call, Element, Node, Range, Relation};
 use super::number::Number;
 
 impl Derivation<'_> {
-    /// The digamma function is written out where a variable is called psi.
-    pub(super) fn one_meaning(&self, items: &mut [Item]) {
-        if !self.scope().is_taken("psi") {
+    /// The digamma function is written out where a variable is called psi; so are an expectation and an entropy in text where one is
+    /// called E or H. In print these are upright, and variables are not. The curvature of the tangent bound has its name.
+    pub(super) fn one_meaning(&self, items: &mut Vec<Item>, format: Format) {
+        self.curvature_by_name(items);
+        let taken = |name: &str| self.scope().is_taken(name);
+        let (digamma, text) = (taken("psi"), format == Format::Text);
+        let (expectation, entropy) = (text && taken("E"), text && taken("H"));
+        if !digamma && !expectation && !entropy {
             return;
         }
-        each_node(items, &mut |node| {
-            if let Node::Call(call @ (Call::Digamma | Call::Function(Function::Digamma)), _) = node {
-                *call = Call::Named("digamma".to_owned());
+        let written = |name: &str| Call::Named(name.to_owned());
+        each_node(items, &mut |node| match node {
+            Node::Call(call @ (Call::Digamma | Call::Function(Function::Digamma)), _) if digamma => {
+                *call = written("digamma");
             }
+            Node::Expectation(inside) if expectation => {
+                *node = Node::call(written("expectation"), (**inside).clone());
+            }
+            Node::Entropy(inside) if entropy => *node = Node::call(written("entropy"), (**inside).clone()),
+            _ => {}
         });
     }
 
     /// A sentence for each symbol of the derivation itself.
-    pub(super) fn meanings(&self, items: &mut [Item]) -> Vec<Item> {
+    pub(super) fn meanings(&self, items: &mut [Item], format: Format) -> Vec<Item> {
         let mut used = Used::default();
         each_node(items, &mut |node| used.note(node));
         let x = || Node::name("x");
@@ -102,7 +114,9 @@ impl Derivation<'_> {
         if lines.is_empty() {
             return Vec::new();
         }
-        vec![Item::Heading("Symbols"), Item::List(lines)]
+        let mut items = vec![Item::Heading("Symbols"), Item::List(lines)];
+        self.one_meaning(&mut items, format);
+        items
     }
 }
 
@@ -189,8 +203,10 @@ impl Used {
                 self.functions.push(*function);
             }
             Node::Call(Call::Named(name), arguments) => match arguments.as_slice() {
-                [Node::Call(Call::Q, _)] => self.normaliser = true,
+                [Node::Call(Call::Q, _)] if name != "entropy" => self.normaliser = true,
                 _ => {
+                    self.expectation |= name == "expectation";
+                    self.entropy |= name == "entropy";
                     self.digamma |= name == "digamma";
                     self.entries |= name == "nnz";
                     self.natural |= NATURAL.contains(&name.as_str());
@@ -215,7 +231,11 @@ pub(super) fn each_node(items: &mut [Item], visit: &mut dyn FnMut(&mut Node)) {
     };
     for item in items {
         match item {
-            Item::Title(_) | Item::Heading(_) | Item::Program(_) => {}
+            Item::Title(_) | Item::Heading(_) | Item::Program(_) | Item::Picture(_) => {}
+            Item::Table(table) => {
+                let entries = table.rows.iter_mut().flatten().flatten();
+                entries.for_each(|entry| spans(entry, visit));
+            }
             Item::Subheading(line) | Item::Paragraph(line) => spans(line, visit),
             Item::List(lines) => lines.iter_mut().for_each(|line| spans(line, visit)),
             Item::Algorithm(lines) => lines.iter_mut().for_each(|line| spans(&mut line.text, visit)),

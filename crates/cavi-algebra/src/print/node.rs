@@ -236,6 +236,7 @@ impl Node {
                 other => flat.push(other),
             }
         }
+        let mut flat = with_logs_collected(flat);
         if flat.len() == 1 { flat.remove(0) } else { Node::Add(flat) }
     }
 
@@ -277,4 +278,45 @@ impl Node {
     pub fn is_zero(&self) -> bool {
         matches!(self, Node::Add(nodes) if nodes.is_empty())
     }
+}
+
+/// `K / 2 + K log(2 pi) / 2` as `K (1 + log(2 pi)) / 2`: a product and the same one times a logarithm, the first where either stands.
+fn with_logs_collected(nodes: Vec<Node>) -> Vec<Node> {
+    let mut out: Vec<Node> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let place = out.iter().position(|own| both(own, &node).is_some());
+        match place {
+            Some(place) => out[place] = both(&out[place], &node).unwrap_or(node),
+            None => out.push(node),
+        }
+    }
+    out
+}
+
+/// Two products that differ by one logarithm, as one.
+fn both(left: &Node, right: &Node) -> Option<Node> {
+    let product = |node: &Node| match node {
+        Node::Product(product) => Some(product.clone()),
+        Node::Size { .. } | Node::Count(_) => {
+            Some(Product { number: Number::one(), above: vec![node.clone()], below: Vec::new() })
+        }
+        _ => None,
+    };
+    let (left, right) = (product(left)?, product(right)?);
+    let bare =
+        |own: &Product| Product { number: Number { named: None, ..own.number.clone() }, ..own.clone() };
+    let (plain, log) = match (left.number.named, right.number.named) {
+        (None, Some(log)) => (&left, log),
+        (Some(log), None) => (&right, log),
+        _ => return None,
+    };
+    // A bare number and a logarithm are a bracket of their own only where a fraction is in front of both.
+    let fraction = plain.number.below > 1 || !plain.above.is_empty();
+    if bare(&left) != bare(&right) || !log.is_logarithm() || !fraction || !plain.below.is_empty() {
+        return None;
+    }
+    let log = Node::product(Number { named: Some(log), ..Number::one() }, Vec::new(), Vec::new());
+    let mut above = plain.above.clone();
+    above.push(Node::Add(vec![Node::number(1.0), log]));
+    Some(Node::product(plain.number.clone(), above, Vec::new()))
 }

@@ -188,7 +188,9 @@ impl Derivation<'_> {
         let sites = (0..self.equations.sites.len()).map(|site| scope.allocation(SiteId::from(site)));
         let capitals = (0..self.symbols().axes.len()).filter_map(|axis| scope.capital(AxisId::from(axis)));
         let bound = (!self.equations.auxiliaries.is_empty()).then(|| scope.auxiliary_base());
-        let derived = sites.chain(capitals).chain(bound).chain([scope.normaliser(), scope.objective()]);
+        let curvature = (!self.equations.auxiliaries.is_empty()).then(|| scope.curvature());
+        let derived = sites.chain(capitals).chain(bound).chain(curvature);
+        let derived = derived.chain([scope.normaliser(), scope.objective()]);
         let fixed = ["E", "H", "q", "p", "psi", "phi"];
         scope.names().any(clashes)
             || self.symbols().letters.iter().any(|letter| clashes(&letter.name))

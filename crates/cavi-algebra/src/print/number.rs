@@ -30,6 +30,11 @@ impl Named {
         }
     }
 
+    /// Whether it is a logarithm.
+    pub fn is_logarithm(self) -> bool {
+        matches!(self, Named::Log(..) | Named::LogOfPi(..))
+    }
+
     /// A number that is no logarithm, as a terminal shows it.
     pub fn in_text(self) -> String {
         match self {

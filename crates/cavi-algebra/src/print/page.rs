@@ -9,6 +9,7 @@ use super::Columns;
 use super::document::{Item, Line, Part, Row, Span};
 use super::latex;
 use super::node::{Call, Node, Product};
+use super::table::without_bars;
 use super::width::width;
 use super::words::{escape, upright};
 
@@ -65,11 +66,12 @@ fn span_in_latex(span: &Span) -> String {
         }
         Span::Math(node) => format!("${}$", latex::node(node)),
         Span::Reference(label) => format!(" by \\eqref{{{label}}}"),
+        Span::Number(label) => format!("\\eqref{{{label}}}"),
     }
 }
 
 /// A sentence; two formulas with a sign of equality between them are one.
-fn sentence(spans: &[Span]) -> String {
+pub(crate) fn sentence(spans: &[Span]) -> String {
     spans.iter().map(span_in_latex).collect::<String>().replace("$ = $", " = ")
 }
 
@@ -106,8 +108,8 @@ fn prose(text: &str) -> String {
     out
 }
 
-pub(crate) fn in_latex(item: &Item, measure: Measure) -> String {
-    let spans = sentence;
+pub(crate) fn in_latex(item: &Item, columns: Columns) -> String {
+    let (spans, measure) = (sentence, Measure::of(columns));
     match item {
         Item::Title(title) => format!("\\section*{{{}}}\n", escape(title)),
         Item::Heading(heading) => format!("\\subsection*{{{}}}\n", escape(heading)),
@@ -140,9 +142,15 @@ pub(crate) fn in_latex(item: &Item, measure: Measure) -> String {
         Item::Rows(rows) => aligned(rows, measure),
         Item::Algorithm(lines) => {
             let boxed = nested(lines, 0, &mut 0);
+            // Between two rules, so that a page may end inside.
             format!(
-                "\\begin{{center}}\n\\fbox{{\\begin{{minipage}}{{0.95\\linewidth}}\n{boxed}\\end{{minipage}}}}\n\\end{{center}}\n"
+                "\\par\\medskip\\hrule\\nobreak\\medskip\n\\begingroup\\sloppy\n{boxed}\\endgroup\\par\\nobreak\\smallskip\\hrule\\medskip\n"
             )
+        }
+        Item::Table(table) => table.in_latex(columns),
+        // A document that does not load tikz goes on without it.
+        Item::Picture(drawing) => {
+            format!("\\ifdefined\\tikzpicture\n\\begin{{center}}\n{drawing}\\end{{center}}\n\\fi\n")
         }
     }
 }
@@ -150,7 +158,7 @@ pub(crate) fn in_latex(item: &Item, measure: Measure) -> String {
 /// Whether a formula in a sentence is so wide that lines before it may have to stay short.
 fn is_wide(span: &Span, points: f64) -> bool {
     match span {
-        Span::Words(_) | Span::Stated(_) | Span::Reference(_) => false,
+        Span::Words(_) | Span::Stated(_) | Span::Reference(_) | Span::Number(_) => false,
         Span::Math(node) => width(&latex::node(node)) > points,
     }
 }
@@ -522,7 +530,7 @@ pub(crate) fn in_markdown(item: &Item) -> String {
             Span::Stated(text) => format!("`{text}`"),
             Span::Math(_) => span_in_latex(span),
             // Equations in Markdown have no numbers.
-            Span::Reference(_) => String::new(),
+            Span::Reference(_) | Span::Number(_) => String::new(),
         };
         spans.iter().map(span).collect::<String>().replace("$ = $", " = ")
     };
@@ -538,5 +546,18 @@ pub(crate) fn in_markdown(item: &Item) -> String {
             let line = |line: &Line| format!("{}1. {}\n", "   ".repeat(line.depth), spans(&line.text));
             lines.iter().map(line).collect()
         }
+        Item::Table(table) => table.in_markdown(&|entry| without_bars(&spans(entry))),
+        Item::Picture(_) => String::new(),
     }
+}
+
+/// An entry of a table, in which a formula may break at a sign.
+pub(crate) fn in_cell(entry: &[Span]) -> String {
+    let span = |span: &Span| match span {
+        Span::Math(Node::Call(Call::Named(name), arguments)) if name == "O" && arguments.len() == 1 => {
+            format!("$O({})$", latex::node(&arguments[0]))
+        }
+        other => sentence(std::slice::from_ref(other)),
+    };
+    entry.iter().map(span).collect()
 }

@@ -30,6 +30,9 @@ const AUXILIARIES: [&str; 4] = ["xi", "zeta", "omega", "auxiliary"];
 /// What natural parameters are called, as long as no variable is.
 pub(super) const NATURAL: [&str; 4] = ["eta", "lambda", "nu", "natural"];
 
+/// What the curvature of the tangent bound is called, as long as nothing else is.
+const CURVATURES: [&str; 3] = ["omega", "kappa", "curvature"];
+
 /// What the objective of a point is called, as long as no variable is.
 const OBJECTIVE: [&str; 3] = ["L", "F", "objective"];
 
@@ -73,7 +76,13 @@ impl<'a> Scope<'a> {
 
     /// What the allocation of a site is called.
     pub(crate) fn allocation(&self, site: SiteId) -> String {
-        let names = self.first_free(&ALLOCATIONS, self.sites.len().max(1));
+        // Shares that another rule starts from are named after the allocations of their site.
+        let starts = |own: &Site| own.collapsed.as_ref().is_some_and(|own| own.shares == site);
+        if let Some(of) = self.sites.iter().position(starts) {
+            return format!("{}_bar", self.allocation(SiteId::from(of)));
+        }
+        let shares = self.sites.iter().filter(|own| own.collapsed.is_some()).count();
+        let names = self.first_free(&ALLOCATIONS, self.sites.len().saturating_sub(shares).max(1));
         names.get(site.index()).cloned().unwrap_or_else(|| format!("phi_{}", site.index() + 1))
     }
 
@@ -97,6 +106,14 @@ impl<'a> Scope<'a> {
             .into_iter()
             .find(|name| !self.is_taken(name) && !shares.contains(&(*name).to_owned()));
         free.unwrap_or("auxiliary").to_owned()
+    }
+
+    /// What the curvature of the tangent bound is called: omega of Polson, Scott and Windle, unless something else is.
+    pub(crate) fn curvature(&self) -> String {
+        let shares = (0..self.sites.len()).map(|site| self.allocation(SiteId::from(site)));
+        let others: Vec<String> = shares.chain([self.auxiliary_base(), self.natural()]).collect();
+        let free = |name: &&str| !self.is_taken(name) && !others.iter().any(|own| own == name);
+        CURVATURES.into_iter().find(free).unwrap_or("curvature").to_owned()
     }
 
     /// What natural parameters are called.

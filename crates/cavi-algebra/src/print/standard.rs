@@ -2,11 +2,11 @@
 
 use crate::canonical::canonical;
 use crate::equations::{Block, Natural};
-use crate::expression::{Function, Subscript};
+use crate::expression::{Expression, Function, MatrixFunction, Subscript};
 use crate::rules::{Substitution, rename_apart, substitute};
 use crate::statistic::Statistic;
 use crate::sum_of_products::{Atom, Factor, Sum, Term, dedup};
-use crate::symbols::{FamilyId, LetterId, Support, Symbols};
+use crate::symbols::{ArrayId, FamilyId, LetterId, Support, Symbols};
 
 use super::build::Builder;
 use super::node::{Call, Node};
@@ -359,8 +359,9 @@ fn reduce(symbols: &Symbols, above: &mut Sum, below: &mut Sum) {
     }
 }
 
-/// Elements of symmetric matrices and of outer products with their two letters in one order.
-fn in_letter_order(symbols: &Symbols, sum: &Sum) -> Sum {
+/// Elements of symmetric matrices and of outer products with their two letters in one order. A row of data is observed as a whole,
+/// so that either letter says whether; where the letters are equal, one stands for both.
+fn in_letter_order(symbols: &Symbols, sum: &Sum, [row, column]: [LetterId; 2]) -> Sum {
     let sort = |pair: &mut [Subscript]| {
         if let [.., Subscript::Letter(row), Subscript::Letter(column)] = pair
             && row > column
@@ -369,9 +370,42 @@ fn in_letter_order(symbols: &Symbols, sum: &Sum) -> Sum {
         }
     };
     let mut sum = sum.clone();
+    let (first, second) = (Subscript::Letter(row), Subscript::Letter(column));
+    for term in &mut sum.terms {
+        let tied = term.factors.iter().any(|own| match &own.atom {
+            Atom::Equal(left, right) => {
+                [left, right] == [&first, &second] || [left, right] == [&second, &first]
+            }
+            _ => false,
+        });
+        if tied {
+            for own in term.factors.iter_mut().filter(|own| !matches!(own.atom, Atom::Equal(..))) {
+                own.atom.map_subscripts(&mut |own| {
+                    if *own == second {
+                        *own = first.clone();
+                    }
+                });
+            }
+        }
+        for own in &mut term.factors {
+            if let Atom::Observed(array, subscripts) = &mut own.atom {
+                let array = symbols.array(*array);
+                for (subscript, slice) in subscripts.iter_mut().zip(&array.slice) {
+                    if *slice && *subscript == second {
+                        *subscript = first.clone();
+                    }
+                }
+            }
+            if let Atom::Equal(left, right) | Atom::Different(left, right) = &mut own.atom
+                && (&*left, &*right) == (&second, &first)
+            {
+                std::mem::swap(left, right);
+            }
+        }
+    }
     for factor in sum.terms.iter_mut().flat_map(|term| &mut term.factors) {
         match &mut factor.atom {
-            Atom::Value(array, subscripts) if symbols.array(*array).support == Support::PositiveDefinite => {
+            Atom::Value(array, subscripts) if is_symmetric(symbols, *array) => {
                 sort(subscripts);
             }
             Atom::Moment(moment) if moment.statistic == Statistic::outer() => sort(&mut moment.slots),
@@ -379,6 +413,13 @@ fn in_letter_order(symbols: &Symbols, sum: &Sum) -> Sum {
         }
     }
     sum
+}
+
+/// Whether an array is a symmetric matrix: one by its support, or a computed one that is as symmetric as what it is computed from.
+fn is_symmetric(symbols: &Symbols, array: ArrayId) -> bool {
+    let own = symbols.array(array);
+    let computed = matches!(own.value, Some(Expression::OfMatrix(MatrixFunction::Inverse, ..)));
+    own.support == Support::PositiveDefinite || computed
 }
 
 /// The formula as one sum, where it is affine in the natural parameters.
@@ -415,11 +456,10 @@ fn affine(
             let [row, column] = *target else { return affine(symbols, inner, naturals, target) };
             let one = affine(symbols, inner, naturals, &[row, column])?;
             let other = affine(symbols, inner, naturals, &[column, row])?;
-            // One that is symmetric by its form is left as it is.
-            let [mut left, mut right] = [&one, &other].map(|sum| in_letter_order(symbols, sum));
-            left = canonical(symbols, &left.minus(right.clone()));
-            right = one.clone().plus(other).scaled(0.5);
-            Some(if left.is_zero() { one } else { right })
+            let one = canonical(symbols, &in_letter_order(symbols, &one, [row, column]));
+            // What is symmetric by its form is left as it is, and so are two terms that mirror each other.
+            let mirrored = canonical(symbols, &in_letter_order(symbols, &other, [row, column]));
+            Some(one.plus(mirrored).scaled(0.5))
         }
         Formula::Add(parts) => parts.iter().try_fold(Sum::zero(), |sum, part| {
             let part = affine(symbols, part, naturals, target)?;

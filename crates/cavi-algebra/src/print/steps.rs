@@ -6,6 +6,7 @@ use crate::equations::{Block, Mode};
 use crate::sum_of_products::{Atom, Sum, Term, dedup};
 use crate::symbols::{AuxiliaryId, BlockId, LetterId, SiteId, StatementId, Symbols};
 
+use super::Format;
 use super::build::Builder;
 use super::collected::without_choices;
 use super::derivation::{Derivation, separated};
@@ -17,7 +18,7 @@ use super::sweep::refreshed;
 impl Derivation<'_> {
     /// The steps of a block; the first of them, which only picks terms of the log joint, where `all` are wanted. Where they
     /// stand alone they have headings, lines of the program and the optima of bounds beside them.
-    pub(super) fn steps(&self, id: BlockId, all: bool, alone: bool) -> Vec<Item> {
+    pub(super) fn steps(&self, id: BlockId, all: bool, alone: bool, format: Format) -> Vec<Item> {
         let Some(contributions) = self.equations.contributions.get(id.index()).filter(|own| !own.is_empty())
         else {
             return Vec::new();
@@ -41,7 +42,7 @@ impl Derivation<'_> {
             .partition(|own| self.bounds_of(&own.bounded).is_some());
         if !bounded.is_empty() {
             items.extend(alone.then_some(Item::Heading("Bounds")));
-            items.extend(self.allocations(block, &bounded, alone));
+            items.extend(self.allocations(block, &bounded, alone, format));
             items.push(self.step(&bounded, alone, |own| &own.bounded));
         }
         if !shared.is_empty() {
@@ -122,7 +123,7 @@ impl Derivation<'_> {
     }
 
     /// What is bounded, with the allocations where they are not stated elsewhere.
-    fn allocations(&self, block: &Block, bounded: &[Contribution], alone: bool) -> Vec<Item> {
+    fn allocations(&self, block: &Block, bounded: &[Contribution], alone: bool, format: Format) -> Vec<Item> {
         let (mut sites, mut tangents) = (Vec::new(), Vec::new());
         for (own_sites, own_tangents) in bounded.iter().filter_map(|own| self.bounds_of(&own.bounded)) {
             sites.extend(own_sites);
@@ -137,7 +138,7 @@ impl Derivation<'_> {
         let held = refreshed(!sites.is_empty(), !tangents.is_empty()).unwrap_or_default();
         let mut items = Vec::new();
         if alone {
-            items.extend(sites.into_iter().flat_map(|site| self.site(site)));
+            items.extend(sites.into_iter().flat_map(|site| self.site(site, format)));
             items.extend(tangents.into_iter().flat_map(|own| self.auxiliary(own)));
         }
         let also = match bounded.iter().any(|own| self.shares(&own.bounded)) {

@@ -123,7 +123,7 @@ fn document(fragment: &str, columns: Columns) -> String {
     };
     format!(
         "{class}\n\\usepackage[T1]{{fontenc}}\n\\usepackage[utf8]{{inputenc}}\n\
-         \\usepackage{{amsmath,amssymb,mathtools}}\n\\begin{{document}}\n{fragment}\\end{{document}}\n"
+         \\usepackage{{amsmath,amssymb,mathtools,tikz}}\n\\begin{{document}}\n{fragment}\\end{{document}}\n"
     )
 }
 

@@ -16,7 +16,7 @@ use crate::print;
 
 pub use dot::dot;
 pub use svg::svg;
-pub use tikz::tikz;
+pub use tikz::{tikz, tikz_within};
 
 /// A program as a graph: an edge runs from what is read to the factor that reads it, and from a factor to its variable.
 #[derive(Clone, Debug)]

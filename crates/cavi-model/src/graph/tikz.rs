@@ -9,23 +9,33 @@ use petgraph::visit::EdgeRef;
 use super::frame::{Drawing, RISE, SQUARE, VARIABLE};
 use super::{Edge, FactorGraph, NodeKind, Plate};
 
-/// The length of a unit of the drawing, in points.
-const UNIT: f64 = 0.75;
+/// The length of a unit of the drawing, in points, across and down. Symbols of mathematics are narrower than the names that the drawing has room
+/// for, so that it may be drawn closer than its letters are set.
+const UNIT: f64 = 0.55;
+const DOWN: f64 = 0.48;
+/// The height of a variable, in units: letters of ten points with room around them.
+const HEIGHT: f64 = 20.0 / DOWN;
 /// The widest picture, in points: a little less than the column of an article. A wider one is scaled down as a whole.
 const COLUMN: f64 = 335.0;
 
 /// Draws the factor graph for a document that loads tikz and amsmath.
 pub fn tikz(graph: &FactorGraph) -> String {
+    tikz_within(graph, COLUMN, f64::INFINITY)
+}
+
+/// The same, no wider and no higher than so many points.
+pub fn tikz_within(graph: &FactorGraph, width: f64, height: f64) -> String {
     let drawing = Drawing::new(graph);
     let mut out = String::from("% needs \\usepackage{tikz,amsmath}\n");
-    let scale = (COLUMN / (UNIT * drawing.frame.width)).min(1.0);
+    let frame = &drawing.frame;
+    let scale = (width / (UNIT * frame.width)).min(height / (DOWN * frame.height)).min(1.0);
     // Nodes are scaled with the picture, corners are not.
     let corners = 11.0 * scale;
     let scale = if scale < 1.0 { format!("scale = {scale:.2}, transform shape, ") } else { String::new() };
     let _ = writeln!(
         out,
-        "\\begin{{tikzpicture}}[{scale}x = {UNIT}pt, y = -{UNIT}pt, line width = 0.6pt, >=stealth,\n    \
-         quantity/.style = {{draw, rounded corners = {corners:.1}pt, minimum height = 22.5pt, minimum width = 26pt}}]"
+        "\\begin{{tikzpicture}}[{scale}x = {UNIT}pt, y = -{DOWN}pt, line width = 0.6pt, >=stealth,\n    \
+         quantity/.style = {{draw, rounded corners = {corners:.1}pt, minimum height = 20pt, minimum width = 24pt}}]"
     );
     write_plates(&mut out, graph, &drawing);
     for edge in graph.graph.edge_references() {
@@ -49,7 +59,7 @@ fn write_plates(out: &mut String, graph: &FactorGraph, drawing: &Drawing) {
         let _ = writeln!(
             out,
             "  \\draw[rounded corners = 5pt] ({left:.1}, {top:.1}) rectangle ({right:.1}, {bottom:.1}) \
-             node[anchor = south east, inner sep = 3pt, font = \\scriptsize] {{{label}}};"
+             node[anchor = south east, inner sep = 1.5pt, font = \\scriptsize] {{{label}}};"
         );
     }
 }
@@ -79,14 +89,15 @@ fn write_edge(
 ) {
     let (from, to) = (drawing.spot(source), drawing.spot(target));
     if edge == Edge::Describes {
-        let (top, bottom) = (from.y - RISE + SQUARE / 2.0, from.y - VARIABLE / 2.0);
+        let (top, bottom) = (from.y - RISE + SQUARE / 2.0, from.y - HEIGHT / 2.0);
         let _ = writeln!(out, "  \\draw[->] ({0:.1}, {top:.1}) -- ({0:.1}, {bottom:.1});", from.x);
         return;
     }
     let factor = graph.graph[target].kind == NodeKind::Factor;
-    let (end, head) = if factor { (to.y - RISE - SQUARE / 2.0, "-") } else { (to.y - VARIABLE / 2.0, "->") };
+    let (end, head) = if factor { (to.y - RISE - SQUARE / 2.0, "-") } else { (to.y - HEIGHT / 2.0, "->") };
     let dashes = if edge == Edge::Computes { ", dashed" } else { "" };
-    let start = from.y + VARIABLE / 2.0;
+    let constant = graph.graph[source].kind == NodeKind::Constant;
+    let start = from.y + if constant { VARIABLE / 2.0 - 4.0 } else { HEIGHT / 2.0 };
     let bend = ((end - start) * 0.5).max(8.0);
     let _ = writeln!(
         out,

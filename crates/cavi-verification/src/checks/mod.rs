@@ -3,6 +3,7 @@
 mod bounds;
 mod elbo;
 mod joint;
+mod overview;
 mod remarks;
 mod squares;
 mod standard;

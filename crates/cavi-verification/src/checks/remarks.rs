@@ -39,6 +39,7 @@ impl Page<'_> {
             let Some(mut letters) = self.letters_of_copy(id, rng) else { continue };
             let mut reader = Reader::new(self.subject, &bound, self.alternatives);
             reader.defined.clone_from(&self.defined);
+            reader.functions.clone_from(&self.functions);
             let mut value =
                 |own: &Row| reader.value(&own.right, &mut letters).map_err(|problem| at_row(own, &problem));
             let [above, below] = parameters[..] else {

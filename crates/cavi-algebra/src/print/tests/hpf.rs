@@ -140,6 +140,7 @@ fn one_block_is_explained_alone() {
         level: crate::print::Level::Full,
         columns: crate::print::Columns::One,
         about: &[],
+        diagram: None,
     }
     .explain(BlockId(1), Format::Text);
     assert_eq!(shown, EXPLAINED, "{shown}");

@@ -147,7 +147,7 @@ fn a_point_prints_its_maximiser_and_its_plain_weight() {
         "  beta[k,:v]: a point, for each k\n",
         "    phi[d,v,k] ∝ beta[k,v] * exp(E[log theta[d,k]])\n",
         "    beta[k,v] ∝ eta - 1 + sum[d](n[d,v] * phi[d,v,k])\n",
-        "    ELBO <= E[log p(theta)] + E[log p(beta)] + E[log p(n | theta, beta)] + H[q(theta)]\n",
+        "    log p(data, beta) >= E[log p(theta)] + E[log p(beta)] + E[log p(n | theta, beta)] + H[q(theta)]\n",
     ] {
         assert!(shown.contains(line), "{line}{shown}");
     }
