@@ -54,6 +54,7 @@ macro_rules! example {
     };
 }
 
+// A static, so that the binary holds the data once.
 static EXAMPLES: &[Example] = &[
     example!("lda", [
         Role::Data("n") => "counts.mtx",

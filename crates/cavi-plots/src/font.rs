@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use resvg::usvg::fontdb;
 
-const LIBERATION: &[u8] = include_bytes!("../assets/LiberationSans-Regular.ttf");
+static LIBERATION: &[u8] = include_bytes!("../assets/LiberationSans-Regular.ttf");
 
 /// The families of text, the embedded one first; the others have letters of the same widths.
 pub(crate) const FAMILIES: &str = "Liberation Sans, Arial, Helvetica, sans-serif";

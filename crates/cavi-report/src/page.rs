@@ -18,11 +18,12 @@ use crate::latents::{figures, single_numbers};
 use crate::policy::policy;
 use crate::shares::{Shares, shares};
 
-const VEGA: &str = include_str!("../assets/vega.min.js");
-const VEGA_LITE: &str = include_str!("../assets/vega-lite.min.js");
-const INTERPRETER: &str = include_str!("../assets/vega-interpreter.js");
+// Statics, so that the binary holds each once.
+static VEGA: &str = include_str!("../assets/vega.min.js");
+static VEGA_LITE: &str = include_str!("../assets/vega-lite.min.js");
+static INTERPRETER: &str = include_str!("../assets/vega-interpreter.js");
 /// What draws the charts of Vega-Lite, in the order in which it is loaded: Vega, Vega-Lite, and the interpreter of their expressions.
-pub const CHART_SCRIPTS: [&str; 3] = [VEGA, VEGA_LITE, INTERPRETER];
+pub static CHART_SCRIPTS: [&str; 3] = [VEGA, VEGA_LITE, INTERPRETER];
 const SCRIPT: &str = include_str!("../assets/page.js");
 const STYLE: &str = include_str!("../assets/page.css");
 const LICENCES: [(&str, &str); 2] = [

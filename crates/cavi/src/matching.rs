@@ -81,7 +81,7 @@ pub struct Matching {
     pub cosines: Vec<f64>,
     /// How many labels both have.
     pub common: usize,
-    /// The mean size of the cosines of the pairs; NaN without one.
+    /// The mean size of the cosines of the pairs, but for those of two components that are empty; NaN without one.
     pub stability: f64,
 }
 
@@ -487,6 +487,15 @@ fn split(
     (labels, components)
 }
 
+/// Which components are empty: shorter than this share of the longest. Relevance determination leaves such ones, whose directions are rounding.
+fn empty(components: &[Vec<f64>]) -> Vec<bool> {
+    const SHARE: f64 = 1e-9;
+    let length = |own: &Vec<f64>| own.iter().map(|value| value * value).sum::<f64>().sqrt();
+    let lengths: Vec<f64> = components.iter().map(length).collect();
+    let longest = lengths.iter().copied().fold(0.0, f64::max);
+    lengths.into_iter().map(|own| own <= SHARE * longest).collect()
+}
+
 /// Matches components.
 ///
 /// # Errors
@@ -536,7 +545,13 @@ pub fn matching(a: &Components, b: &Components) -> Result<Matching, DataError> {
     let mixtures = (0..rows)
         .filter_map(|a| mixture(a, &cosines[a * columns..(a + 1) * columns], &between, signed))
         .collect();
-    let stability = pairs.iter().map(|pair| pair.cosine.abs()).sum::<f64>() / pairs.len() as f64;
+    let (empty_a, empty_b) = (empty(&a.values), empty(&b.values));
+    let kept: Vec<f64> = pairs
+        .iter()
+        .filter(|pair| !(empty_a[pair.a] && empty_b[pair.b]))
+        .map(|pair| pair.cosine.abs())
+        .collect();
+    let stability = kept.iter().sum::<f64>() / kept.len() as f64;
     Ok(Matching { pairs, mixtures, cosines, common: common.len(), stability })
 }
 

@@ -381,6 +381,13 @@ fn semicolons_part_fields_where_commas_do_not() {
 }
 
 #[test]
+fn a_column_of_texts_is_named_as_one() {
+    let table = "id,body,year\n1,one two three four five six,2020\n2,a b c d e f g,2021\n";
+    let error = read("a.csv", table, "doc word").unwrap_err().to_string();
+    assert!(error.contains("`body` holds texts: `FILE:body` reads one document from each line"), "{error}");
+}
+
+#[test]
 fn thousands_are_not_taken_for_a_decimal_comma() {
     let error = read("a.csv", "a,b\n\"1,000\",2\n", "row col").unwrap_err().to_string();
     assert!(error.contains("write `1000` or `1.000`, as it is meant"), "{error}");

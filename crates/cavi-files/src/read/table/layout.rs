@@ -215,6 +215,12 @@ pub(super) fn text_among_numbers(table: &Table<'_>, dimensions: &[Dimension<'_>]
         }
     }
     let texts: Vec<usize> = (0..table.width).filter(|column| is_text[*column]).collect();
+    if let Some(name) = texts.iter().find(|column| is_prose(table, **column)).map(|own| table.name(*own)) {
+        return Some(format!(
+            "{} holds texts: `FILE:{name}` reads one document from each line",
+            quote(name.as_bytes())
+        ));
+    }
     if texts.len() >= dimensions.len() && table.width > dimensions.len() {
         let names = header_names(dimensions);
         let mut parts: Vec<String> = names
@@ -237,6 +243,16 @@ pub(super) fn text_among_numbers(table: &Table<'_>, dimensions: &[Dimension<'_>]
         "rows by columns are numbers, behind one first column of row labels: leave {name} out, or make it the first column with an \
          empty name; the header of a long table names every axis: {axes}"
     ))
+}
+
+/// Whether the first entries of a column are texts of several words, which no label is.
+fn is_prose(table: &Table<'_>, column: usize) -> bool {
+    const WORDS: usize = 6;
+    let (mut records, mut fields) = (table.records.clone(), Vec::new());
+    (0..2).all(|_| match records.next(&mut fields) {
+        Ok(Some(_)) => fields.get(column).is_some_and(|own| own.text().split_whitespace().count() >= WORDS),
+        _ => false,
+    })
 }
 
 /// What `--columns` may say of a table: the columns of these dimensions, the first ids that remain for the others, and for the
