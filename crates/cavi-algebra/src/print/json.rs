@@ -520,7 +520,7 @@ impl Derivation<'_> {
                 ("name", "value".into()),
                 ("symbol", written(&left)),
                 ("value", written(&right)),
-                ("printed", written(&printed)),
+                ("printed", self.printed_json(&printed)),
                 ("formula", formula(&own)),
             ])]);
         }
@@ -546,11 +546,17 @@ impl Derivation<'_> {
                 ("symbol", written(&left)),
                 ("slots", names.letters(&shown_one.slots)),
                 ("value", written(&right)),
-                ("printed", written(&on_page)),
+                ("printed", self.printed_json(&on_page)),
                 ("formula", formula(&parameter.formula)),
             ])
         });
         list(own)
+    }
+
+    /// A piece of notation in both writings, in the names of the page.
+    fn printed_json(&self, node: &Node) -> Json {
+        let (in_text, in_latex) = (self.on_page(node, Format::Text), self.on_page(node, Format::Latex));
+        object([("text", text::node(&in_text).into()), ("latex", latex::node(&in_latex).into())])
     }
 
     fn site_json(&self, names: &Names<'_>, index: usize) -> Json {

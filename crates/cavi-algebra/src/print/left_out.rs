@@ -252,11 +252,11 @@ impl Derivation<'_> {
              share at the product of the means:"
         );
         let mut items = vec![Item::Paragraph(vec![words(text)]), rows(means), normalised()];
-        let mut line = vec![words(
-            "Taken out of a parameter is no more than what the prior leaves of it, so that the allocations are, with ",
-        )];
+        let mut line = vec![words("The allocations are proportional to the means without ")];
         line.extend(share);
-        line.push(words(" of a unit (Asuncion, Welling, Smyth and Teh 2009):"));
+        line.push(words(
+            " of a unit, where no parameter falls below what the prior contributes (Asuncion, Welling, Smyth and Teh 2009):",
+        ));
         items.extend([Item::Paragraph(line), rows(without), normalised()]);
         items
     }

@@ -32,6 +32,20 @@ impl Derivation<'_> {
         });
     }
 
+    /// A formula as it stands on the page of a format.
+    pub(super) fn on_page(&self, node: &Node, format: Format) -> Node {
+        let mut items = vec![Item::Paragraph(vec![Span::Math(node.clone())])];
+        self.one_meaning(&mut items, format);
+        // What defines a name stands before it.
+        match items.pop() {
+            Some(Item::Paragraph(line)) => match line.into_iter().next() {
+                Some(Span::Math(own)) => own,
+                _ => node.clone(),
+            },
+            _ => node.clone(),
+        }
+    }
+
     /// A sentence for each symbol of the derivation itself.
     pub(super) fn meanings(&self, items: &mut [Item], format: Format) -> Vec<Item> {
         let mut used = Used::default();
