@@ -86,11 +86,7 @@ pub fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
         })
         .collect();
     let command = written["command"].as_str().unwrap_or_default();
-    let to_fit = match simulated.computed().is_empty() {
-        true => format!("to fit them: {command}\n"),
-        false => String::new(),
-    };
-    terminal::print(&format!("{lines}written to {}\n{to_fit}", arguments.out.display()))
+    terminal::print(&format!("{lines}written to {}\nto fit them: {command}\n", arguments.out.display()))
 }
 
 /// `NAME=N`

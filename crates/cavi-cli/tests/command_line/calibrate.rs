@@ -143,7 +143,8 @@ fn programs_of_pairs_without_a_diagonal_are_calibrated() {
     let directory = scratch("calibrate_pairs");
     let program = "model m\n\naxis node[i, j]\n\ndata y[i, j] : binary, absent = 0, i != j\n\nr ~ Beta(1, 1)\ny[i, j] ~ Bernoulli(r)\n";
     fs::write(directory.join("m.cavi"), program).unwrap();
-    let output = cavi(&directory, &["calibrate", "m.cavi", "--set", "node=5", "--fits", "8", "--draws", "9"]);
+    let output =
+        cavi(&directory, &["calibrate", "m.cavi", "--set", "node=5", "--fits", "20", "--draws", "9"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
 

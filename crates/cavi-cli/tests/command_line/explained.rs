@@ -298,9 +298,9 @@ fn clusters_explain_rows_by_the_class_that_each_row_has() {
 fn rows_of_weight_count_as_often_as_they_weigh() {
     let program = |weight: &str| {
         format!(
-            "model m\n\naxis row[n]\naxis trait[j]\naxis kind[k] = 2\n\n{weight}data x[n, j] : real\n\n\
+            "model m\n\naxis row[n]\naxis trait[j]\naxis kind[k] = 2\n\n{weight}data at[k] : real\ndata x[n, j] : real\n\n\
              pi[:k] ~ Dirichlet(1)\nmu[k, j] ~ Normal(0, sd = 3)\ntau ~ Gamma(2, rate = 1)\n\
-             z[n] ~ Categorical(pi)\nx[n, j] ~ Normal(mu[z[n], j], prec = tau)\n\ninit {{ mu = 2 * [k == 1] }}\n"
+             z[n] ~ Categorical(pi)\nx[n, j] ~ Normal(mu[z[n], j], prec = tau)\n\ninit {{ mu = at[k] }}\n"
         )
     };
     let row = |n: usize| vec![(n % 2) as f64 * 2.0 + (n * 7 % 5) as f64 / 4.0, (n * 3 % 11) as f64 / 5.0];
@@ -310,10 +310,12 @@ fn rows_of_weight_count_as_often_as_they_weigh() {
     let repeated: Vec<Vec<f64>> = (0..25).flat_map(|n| std::iter::repeat_n(row(n), weight(n))).collect();
     fs::write(directory.join("x.csv"), csv(&rows)).unwrap();
     fs::write(directory.join("r.csv"), csv(&repeated)).unwrap();
+    fs::write(directory.join("at.csv"), "0\n2\n").unwrap();
     fs::write(directory.join("m.csv"), (0..25).map(|n| format!("{}\n", weight(n))).collect::<String>())
         .unwrap();
-    let (weighted, _) = fitted(&directory, &program("data m[n] : multiplicity\n"), &["x=x.csv", "m=m.csv"]);
-    let (plain, _) = fitted(&directory, &program(""), &["x=r.csv"]);
+    let (weighted, _) =
+        fitted(&directory, &program("data m[n] : multiplicity\n"), &["x=x.csv", "m=m.csv", "at=at.csv"]);
+    let (plain, _) = fitted(&directory, &program(""), &["x=r.csv", "at=at.csv"]);
     let share = |own: &Value| own["x"]["share"].as_f64().expect("a share");
     assert!((share(&weighted) - share(&plain)).abs() < 1e-6, "{weighted} and {plain}");
 }

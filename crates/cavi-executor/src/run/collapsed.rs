@@ -155,7 +155,7 @@ impl State<'_> {
             *out = mean / mass;
         }
         let is_common = AtomicBool::new(true);
-        let each = (CHUNK / width).max(1);
+        let each = (CHUNK / width.max(1)).max(1);
         self.work.threads.for_each(mode.rows.div_ceil(each), |chunk| {
             let mut rows = chunk * each..mode.rows.min((chunk + 1) * each);
             let agrees = |number: usize| {
