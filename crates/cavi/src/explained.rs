@@ -231,6 +231,16 @@ impl Of<'_> {
                     }
                 }
             }
+            // All places exist: only those of the sample are worked out.
+            BoundArray::Dense { values, observed } if array.restriction.is_none() => {
+                for (cell, value) in values.iter().enumerate() {
+                    if observed.as_ref().is_none_or(|observed| observed[cell]) {
+                        let mut place =
+                            is_sampled(cell, cells).then(|| unflat(&shape, cell)).into_iter().flatten();
+                        add(cell, cells, &mut place.by_ref().map(|own| own as u32), *value);
+                    }
+                }
+            }
             _ => {
                 for cell in 0..cells {
                     let place = unflat(&shape, cell);

@@ -31,8 +31,9 @@ fn tables_of_ids_are_long_or_say_what_to_type() {
         &[
             ("ml.csv", RATINGS),
             ("ids.csv", "user_id,item_id,count\n1,10,3\n1,11,1\n2,10,2\n3,12,7\n"),
-            ("id.csv", "id,a,b\n1,3,0\n2,0,2\n3,1,1\n4,2,2\n5,0,4\n"),
-            ("wide.csv", "nr,a,b\n1,3,0\n2,0,2\n3,1,1\n4,2,2\n5,0,4\n"),
+            ("ids_of_rows.csv", "id,a,b\n17,3,0\n12,0,2\n31,1,1\n4,2,2\n25,0,4\n"),
+            ("years.csv", ",2020,2021\n17,3,0\n22,0,2\n31,1,1\n"),
+            ("wide.csv", "id,a,b\n1,3,0\n2,0,2\n3,1,1\n4,2,2\n5,0,4\n"),
             ("named.csv", "user,a,b\n1,3,0\n2,0,2\n3,1,1\n4,2,2\n5,0,4\n"),
             ("empty.csv", ",a,b\n1,3,0\n2,0,2\n3,1,1\n4,2,2\n5,0,4\n"),
         ],
@@ -61,7 +62,7 @@ fn tables_of_ids_are_long_or_say_what_to_type() {
         (0, "y: 3 user (1, 2, 3) x 3 item (10, 11, 12), 4 entries, 5 zeros, 0 missing, sum 13\n")
     );
     // A counter is labels where the header says so, and data with a warning elsewhere.
-    for file in ["y=named.csv", "y=empty.csv", "y=id.csv"] {
+    for file in ["y=named.csv", "y=empty.csv"] {
         let (status, said) = fit(&["--data", file]);
         assert!(
             status == 0 && said.starts_with("y: 5 user (1, 2, 3, 4, 5) x 2 item (a, b), 7 entries"),
@@ -70,8 +71,15 @@ fn tables_of_ids_are_long_or_say_what_to_type() {
         assert!(!said.contains("warning"), "{said}");
     }
     let (status, said) = fit(&["--data", "y=wide.csv"]);
-    assert!(status == 0 && said.contains("warning: wide.csv: the column `nr` counts the rows"), "{said}");
+    assert!(status == 0 && said.contains("warning: wide.csv: the column `id` counts the rows"), "{said}");
     assert!(said.contains("name it `user`"), "{said}");
+    let (status, said) = fit(&["--data", "y=ids_of_rows.csv"]);
+    assert!(status == 0 && said.contains("the column `id` has another whole number in each row"), "{said}");
+    let (_, said) = fit(&["--data", "y=years.csv"]);
+    assert!(
+        said.contains("if 2020 and 2021 are names of columns, write `user` into the empty field"),
+        "{said}"
+    );
 }
 
 /// Labels that meet nowhere, and files that look transposed.

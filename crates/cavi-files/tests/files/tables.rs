@@ -400,10 +400,6 @@ fn a_column_named_as_the_id_of_the_axis_holds_labels() {
         read("a.csv", "patient_id,hb,crp\n11,1,2\n7,3,4\n", "patient lab"),
         "dense [2, 2] [11|7] [hb|crp] = 1 2 3 4",
     );
-    check(
-        read("a.csv", "id,hb,crp\n11,1,2\n7,3,4\n", "patient lab"),
-        "dense [2, 2] [11|7] [hb|crp] = 1 2 3 4",
-    );
     check(read("a.csv", "patientId,out\n11,1\n7,3\n", "patient"), "dense [2] [11|7] = 1 3");
     check(pick("age,patient_id,out\n30,11,1\n40,7,3\n", "patient", "out"), "dense [2] [11|7] = 1 3");
     // An id of something else, or one that stands twice, is a number.
@@ -412,19 +408,6 @@ fn a_column_named_as_the_id_of_the_axis_holds_labels() {
         read("a.csv", "patient_id,hb\n1,2\n1,4\n", "patient lab"),
         "dense [2, 2] - [patient_id|hb] = 1 2 1 4",
     );
-}
-
-#[test]
-fn names_of_columns_that_are_numbers_are_not_taken_for_entries() {
-    check_error(
-        csv(",2020,2021,2022\n101,3.5,4,1\n102,2,2,1\n"),
-        "a.csv, line 1: found an empty field before 2020 and 2021, which may be names of columns or entries; expected a first line of \
-         which one can tell (if they are names, write the name of the axis of the rows into the empty field; if they are entries and \
-         the first one is missing, write `NA`)",
-    );
-    check(csv("user,2020,2021\n101,3.5,4\n102,2,2\n"), "dense [2, 2] [101|102] [2020|2021] = 3.5 4 2 2");
-    check(csv("NA,5,4\n7,3,4\n2,6,1\n"), "dense [3, 3] - - = NaN 5 4 7 3 4 2 6 1");
-    check(csv(",5,4\n7,3,4\n2,6,1\n"), "dense [3, 3] - - = NaN 5 4 7 3 4 2 6 1");
 }
 
 #[test]

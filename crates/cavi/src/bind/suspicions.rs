@@ -51,6 +51,7 @@ pub(super) fn warnings(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], axe
             warnings.push(text);
         } else {
             warnings.extend(id_among_columns(symbols, piece, axes));
+            warnings.extend(names_among_rows(symbols, piece));
         }
         warnings.extend(missing_codes::warning(symbols, piece));
     }
@@ -341,7 +342,37 @@ fn column_labels(piece: &Piece) -> Option<&Vec<String>> {
     (columns.len() <= FEW_COLUMNS).then_some(columns)
 }
 
-/// A table without row labels whose first column counts the rows.
+/// A table without a header whose first line may be one: whole numbers that rise, such as years, behind an empty field, above a first column of
+/// whole numbers that rise.
+fn names_among_rows(symbols: &Symbols, piece: &Piece) -> Option<String> {
+    let Content::Dense(Dense { shape, values: Values::Numbers(values), labels, lines: Some(_), .. }) =
+        &piece.content
+    else {
+        return None;
+    };
+    let ([rows, columns], [None, None]) = (shape.as_slice(), labels.as_slice()) else { return None };
+    let rises = |own: &mut dyn Iterator<Item = f64>| {
+        let own: Vec<f64> = own.collect();
+        own.iter().all(|value| value.fract() == 0.0) && own.windows(2).all(|pair| pair[0] < pair[1])
+    };
+    let is_header = *rows > 2
+        && *columns > 2
+        && values[0].is_nan()
+        && rises(&mut values[1..*columns].iter().copied())
+        && rises(&mut values.iter().copied().step_by(*columns).skip(1));
+    is_header.then(|| {
+        let axis = &symbols.axis(symbols.letter(piece.letters[0]).axis).name;
+        format!(
+            "{}: the first line is read as data, its empty field as a missing entry\n  help: if {} and {} are names of columns, write `{axis}` \
+             into the empty field; else `NA`",
+            piece.name(),
+            values[1],
+            values[2]
+        )
+    })
+}
+
+/// A table without row labels whose first column counts the rows, or is named as an id and holds whole numbers that differ.
 fn id_among_columns(symbols: &Symbols, piece: &Piece, axes: &Axes) -> Option<String> {
     let Content::Dense(Dense { shape, values: Values::Numbers(values), labels, lines: Some(_), .. }) =
         &piece.content
@@ -356,14 +387,20 @@ fn id_among_columns(symbols: &Symbols, piece: &Piece, axes: &Axes) -> Option<Str
     let counts = |(row, value): (usize, &f64)| *value == first + row as f64;
     let is_counter =
         (first == 0.0 || first == 1.0) && values.iter().step_by(*columns).enumerate().all(counts);
+    let is_named = ["id", "ids", "idx", "index"].contains(&names[0].trim().to_lowercase().as_str());
+    let mut ids: Vec<f64> = values.iter().copied().step_by(*columns).collect();
+    ids.sort_by(f64::total_cmp);
+    let is_id =
+        is_named && ids.iter().all(|own| own.fract() == 0.0) && ids.windows(2).all(|pair| pair[0] != pair[1]);
     let axis = symbols.letter(piece.letters[0]).axis;
     // Where rows have labels from elsewhere, so has this file.
     let is_labelled = axes.labels[axis.index()].is_some();
-    is_counter.then(|| {
+    (is_counter || is_id).then(|| {
+        let does = if is_counter { "counts the rows" } else { "has another whole number in each row" };
         let (column, name) = (&names[0], &symbols.axis(axis).name);
         let or = if is_labelled { "" } else { ", or give it no name" };
         format!(
-            "{}: the column `{column}` counts the rows, and is read as data\n  help: if it holds labels, name it `{name}` in the \
+            "{}: the column `{column}` {does}, and is read as data\n  help: if it holds labels, name it `{name}` in the \
              header{or}",
             piece.name()
         )

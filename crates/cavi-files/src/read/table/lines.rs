@@ -13,11 +13,8 @@ pub(crate) fn is_header(first: &[Field<'_>], rest: &Records<'_>) -> Result<bool,
     let is = |field: &Field<'_>, count: usize| field.cell() == Some(count as f64);
     let (corner, columns) = first.split_first().expect("a line has a field");
     let counts_columns = columns.iter().enumerate().all(|(count, field)| is(field, count));
-    if !corner.text().trim_ascii().is_empty() || columns.is_empty() {
+    if !corner.text().trim_ascii().is_empty() || columns.is_empty() || !counts_columns {
         return Ok(false);
-    }
-    if !counts_columns {
-        return refuse_names_like_numbers(first, rest).map(|()| false);
     }
     let (mut records, mut fields, mut rows) = (rest.clone(), Vec::new(), 0);
     while records.next(&mut fields)?.is_some() {
@@ -30,32 +27,6 @@ pub(crate) fn is_header(first: &[Field<'_>], rest: &Records<'_>) -> Result<bool,
         rows += 1;
     }
     Ok(rows > 0)
-}
-
-/// Refuses a first line of numbers behind an empty field that may as well be names, such as years above a column of ids: all of them are whole
-/// and rise, and so the first fields of all other lines do. Read as data, its names would be entries.
-fn refuse_names_like_numbers(first: &[Field<'_>], rest: &Records<'_>) -> Result<(), FileError> {
-    let whole = |field: &Field<'_>| field.cell().filter(|value| value.fract() == 0.0);
-    let rises = |values: &[f64]| values.windows(2).all(|pair| pair[0] < pair[1]);
-    let Some(names) = first[1..].iter().map(whole).collect::<Option<Vec<f64>>>() else { return Ok(()) };
-    let (mut records, mut fields, mut ids) = (rest.clone(), Vec::new(), Vec::new());
-    while records.next(&mut fields)?.is_some() {
-        if is_blank(&fields) {
-            continue;
-        }
-        let Some(id) = whole(&fields[0]) else { return Ok(()) };
-        ids.push(id);
-    }
-    if names.len() < 2 || ids.len() < 2 || !rises(&names) || !rises(&ids) {
-        return Ok(());
-    }
-    let found = format!(
-        "an empty field before {} and {}, which may be names of columns or entries",
-        names[0], names[1]
-    );
-    Err(FileError::new(found, "a first line of which one can tell").at_line(1).with_help(
-        "if they are names, write the name of the axis of the rows into the empty field; if they are entries and the first one is missing, write `NA`",
-    ))
 }
 
 /// The character that parts fields: that of the suffix, or semicolons in a .csv file whose lines are parted by them.

@@ -2,7 +2,7 @@
 //!
 //! A first line with a field that is neither a number nor missing is a header, and so is one that counts its columns behind an
 //! empty field, above a first column that counts the rows; with a header, the first column holds row labels if its header cell is empty or the axis's name, if it is named as the
-//! id of the axis (`patient_id`, or `id`) and its entries differ, or if any entry is neither a number nor missing. A table is
+//! id of the axis (`patient_id`) and its entries differ, or if any entry is neither a number nor missing. A table is
 //! long if its header names every axis.
 //!
 //! The layout of a table is decided first, from its header and what the caller asks for; all layouts are then read by
@@ -217,8 +217,8 @@ impl<'a> Table<'a> {
 }
 
 impl Table<'_> {
-    /// The column of ids of the first axis, by its name: `patient_id` of the axis `patient`; or the first column where its name says `id` and no more.
-    /// Its entries are labels if none is empty or stands twice. `None` if there is no such column, or several.
+    /// The column of ids of the first axis, by its name: `patient_id` of the axis `patient`. Its entries are labels if none is empty or stands
+    /// twice. `None` if there is no such column, or several.
     pub(super) fn identifying_column(
         &self,
         dimensions: &[Dimension<'_>],
@@ -230,11 +230,7 @@ impl Table<'_> {
         let identified = |column: &usize| ids::identified(self.name(*column).trim(), self.width);
         let of_axis = |column: &usize| identified(column).is_some_and(|own| ids::is_same(first.axis, &own));
         let mut named = (0..self.width).filter(of_axis);
-        let found = match (named.next(), named.next()) {
-            (Some(column), None) => column,
-            (None, _) if identified(&0).is_some_and(|own| own.is_empty()) => 0,
-            _ => return Ok(None),
-        };
+        let (Some(found), None) = (named.next(), named.next()) else { return Ok(None) };
         Ok(can_be_labels(self, found)?.then_some(found))
     }
 }
