@@ -75,7 +75,12 @@ fn tables_of_ids_are_long_or_say_what_to_type() {
     assert!(said.contains("name it `user`"), "{said}");
     let (status, said) = fit(&["--data", "y=ids_of_rows.csv"]);
     assert!(status == 0 && said.contains("the column `id` has another whole number in each row"), "{said}");
-    let (_, said) = fit(&["--data", "y=years.csv"]);
+    fs::write(
+        directory.join("pairs.cavi"),
+        "axis user[u]\naxis item[i]\ndata y[u, i] : real, absent = NA\na ~ Normal(0, sd = 9)\ny[u, i] ~ Normal(a, sd = 1)\n",
+    )
+    .unwrap();
+    let (_, said) = crate::common::fit(&directory, "pairs.cavi", &["--data", "y=years.csv"]);
     assert!(
         said.contains("if 2020 and 2021 are names of columns, write `user` into the empty field"),
         "{said}"

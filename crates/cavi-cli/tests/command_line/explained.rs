@@ -303,14 +303,14 @@ fn rows_of_weight_count_as_often_as_they_weigh() {
              z[n] ~ Categorical(pi)\nx[n, j] ~ Normal(mu[z[n], j], prec = tau)\n\ninit {{ mu = at[k] }}\n"
         )
     };
-    let row = |n: usize| vec![(n % 2) as f64 * 2.0 + (n * 7 % 5) as f64 / 4.0, (n * 3 % 11) as f64 / 5.0];
+    let row = |n: usize| vec![(n % 2) as f64 * 9.0 + (n * 7 % 5) as f64 / 4.0, (n * 3 % 11) as f64 / 5.0];
     let weight = |n: usize| n * 5 % 4;
     let directory = scratch("explained_weights");
     let rows: Vec<Vec<f64>> = (0..25).map(row).collect();
     let repeated: Vec<Vec<f64>> = (0..25).flat_map(|n| std::iter::repeat_n(row(n), weight(n))).collect();
     fs::write(directory.join("x.csv"), csv(&rows)).unwrap();
     fs::write(directory.join("r.csv"), csv(&repeated)).unwrap();
-    fs::write(directory.join("at.csv"), "0\n2\n").unwrap();
+    fs::write(directory.join("at.csv"), "0\n9\n").unwrap();
     fs::write(directory.join("m.csv"), (0..25).map(|n| format!("{}\n", weight(n))).collect::<String>())
         .unwrap();
     let (weighted, _) =

@@ -120,7 +120,7 @@ impl State<'_> {
         if rows.len() != mode.rows * stride {
             *rows = vec![0.0; mode.rows * stride];
         }
-        let each = (CHUNK / width.max(1)).max(1);
+        let each = (CHUNK / width).max(1);
         self.work.threads.for_each_chunk(rows, each * stride, |chunk, rows| {
             for (place, row) in rows.chunks_exact_mut(stride).enumerate() {
                 let number = chunk * each + place;
@@ -155,7 +155,7 @@ impl State<'_> {
             *out = mean / mass;
         }
         let is_common = AtomicBool::new(true);
-        let each = (CHUNK / width.max(1)).max(1);
+        let each = (CHUNK / width).max(1);
         self.work.threads.for_each(mode.rows.div_ceil(each), |chunk| {
             let mut rows = chunk * each..mode.rows.min((chunk + 1) * each);
             let agrees = |number: usize| {

@@ -198,7 +198,9 @@ impl State<'_> {
         wants_total: bool,
         state: &mut SiteState,
     ) -> f64 {
-        if let Some(own) = plan.own.as_ref().filter(|_| !targets.is_empty()) {
+        // Without a category there is no unit to leave out.
+        let is_collapsed = !targets.is_empty() && plan.addends[0].categories > 0;
+        if let Some(own) = plan.own.as_ref().filter(|_| is_collapsed) {
             // The total is that of the means.
             let total = if wants_total { self.run_pass(id, plan, &[], true, state) } else { 0.0 };
             self.run_collapsed(id, plan, own, targets, state);

@@ -62,7 +62,8 @@ impl Walk<'_> {
 
     /// As `State::run_pass`.
     fn run_pass(&mut self, id: SiteId, plan: &SitePlan, targets: &[BlockId], wants_total: bool) {
-        if let Some(own) = plan.own.as_ref().filter(|_| !targets.is_empty()) {
+        let is_collapsed = !targets.is_empty() && plan.addends[0].categories > 0;
+        if let Some(own) = plan.own.as_ref().filter(|_| is_collapsed) {
             if wants_total {
                 self.run_pass(id, plan, &[], true);
             }
