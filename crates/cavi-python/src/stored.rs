@@ -22,7 +22,7 @@ use crate::watch::watched;
 /// A latent of a stored fit, or of one group of a ragged axis: numbers in C order over its axes.
 #[pyclass(module = "cavi._core", frozen)]
 pub struct Variable {
-    inner: cavi::summary::Variable,
+    inner: summary::Variable,
 }
 
 #[pymethods]
@@ -79,9 +79,12 @@ impl Variable {
 #[pyfunction]
 #[pyo3(signature = (directory, name = None))]
 pub fn variables(py: Python<'_>, directory: PathBuf, name: Option<String>) -> PyResult<Vec<Variable>> {
-    let found = py.detach(|| cavi::summary::variables(&directory, name.as_deref()));
+    let found = py.detach(|| summary::variables(&directory, name.as_deref()));
     Ok(raised(py, found)?.into_iter().map(|inner| Variable { inner }).collect())
 }
+
+/// Labels and values of the entries of a latent at each position of its other axes.
+type Listed = Vec<Vec<(String, f64)>>;
 
 /// The largest entries of a latent along one of its axes, for each position on the others, in C order of these: labels and values. They are in the
 /// order of their `weight`, their `lift`, or by `frex`. Of a ragged latent a list for each group.
@@ -97,7 +100,7 @@ pub fn top(
     over: Option<&str>,
     count: usize,
     by: &str,
-) -> PyResult<Vec<Vec<Vec<(String, f64)>>>> {
+) -> PyResult<Vec<Listed>> {
     let found = py.detach(|| {
         let by = match by {
             "weight" => By::Weight,
