@@ -268,9 +268,10 @@ impl Resolver<'_> {
         let before = all.iter().take(unnamed).map(|own| own.spellings[0].name);
         let before: Vec<String> = before.map(|name| format!("`{name}`")).collect();
         let taken = match (place, before.as_slice()) {
-            (Some(place), [_, ..]) if place == unnamed => format!(
-                "; what stands without a name is its {}, in this order: what is meant for another place comes behind, or with its name",
-                before.join(", ")
+            (Some(place), [.., last]) if place == unnamed => format!(
+                "; what stands without a name is taken for its {}: if it was meant for its {}, write the {last} before it",
+                before.join(" and "),
+                names.join(" or ")
             ),
             _ => String::new(),
         };
