@@ -223,3 +223,73 @@ fn reads_several(gathering: &Gathering<'_>) -> Option<String> {
         several
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bind::{Inputs, Source, bind};
+    use crate::fit::{Control, Settings};
+    use crate::prepare::{Problem, prepare};
+
+    fn problem(program: &str, files: &[(&str, &str)]) -> Problem {
+        let data: Vec<String> = files.iter().map(|(name, _)| format!("{name}={name}.csv")).collect();
+        let mut inputs = Inputs::parse(&data, &[], &[], &[], &[]).expect("well-formed options");
+        for (input, (name, text)) in inputs.data.iter_mut().zip(files) {
+            input.source =
+                Source::Bytes { name: format!("{name}.csv").into(), bytes: text.as_bytes().to_vec().into() };
+        }
+        let compiled = crate::compile::compile(program, "p.cavi").into_compiled().expect("it compiles");
+        let binding = bind(&compiled.model, &inputs).expect("it binds");
+        prepare(compiled, binding).expect("it runs")
+    }
+
+    fn bound(problem: &Problem) -> f64 {
+        let settings = Settings { sweeps: Some(4000), tolerance: Some(1e-13), ..Settings::default() };
+        problem.fit(&settings, &mut |_| Control::Continue).expect("it fits").run().elbo
+    }
+
+    /// A multiplicity weighs what a row adds to the bound as so many rows would, within groups and of groups too.
+    #[test]
+    fn rows_written_out_have_the_same_bound() {
+        let schools = "axis school[s]\naxis pupil[p] in school[s]\ndata y[s, p] : real\ndata m[s] : multiplicity\n\
+            data k[s, p] : multiplicity\nlevel ~ Normal(0, sd = 5)\nnoise ~ Gamma(2, rate = 1)\n\
+            effect[s] ~ Normal(level, sd = 1)\nown[s, p] ~ Normal(effect[s], sd = 0.5)\ny[s, p] ~ Normal(own[s, p], prec = noise)\n";
+        let nested = [
+            ("y", "school,pupil,y\na,p,1\na,q,2\nb,p,4\nc,p,3\nc,q,3.5\n"),
+            ("m", "school,m\na,2\nb,0\nc,3\n"),
+            ("k", "school,pupil,k\na,p,1\na,q,3\nb,p,2\nc,p,2\nc,q,0\n"),
+        ];
+        let chosen = "axis user[u]\naxis row[r]\ndata who[r] : index user\ndata y[r] : real\ndata m[u] : multiplicity\n\
+            data k[r] : multiplicity\nnoise ~ Gamma(2, rate = 1)\na[u] ~ Normal(0, sd = 2)\ny[r] ~ Normal(a[who[r]], prec = noise)\n";
+        let index = [
+            ("who", "row,who\n1,x\n2,y\n3,x\n4,z\n"),
+            ("y", "row,y\n1,0.5\n2,2\n3,1\n4,4\n"),
+            ("m", "user,m\nx,1\ny,1\nz,1\n"),
+            ("k", "row,k\n1,2\n2,1\n3,0\n4,3\n"),
+        ];
+        for (program, files, axis, sizes) in
+            [(schools, &nested[..], "pupil", [5, 2 * 4 + 3 * 2]), (chosen, &index[..], "row", [4, 6])]
+        {
+            let problem = problem(program, files);
+            let given = problem.as_given();
+            let repeated = Repeated::of(&given.model, &given.binding).expect("whole numbers").expect("some");
+            let symbols = &given.model.symbols;
+            let place = symbols.axes.iter().position(|own| own.name == axis).expect("an axis");
+            assert_eq!(
+                [given, &given.with_data(repeated.binding.clone()).unwrap()]
+                    .map(|own| own.binding.bound.size(place.into())),
+                sizes
+            );
+            let written_out = problem.with_data(repeated.binding.clone()).expect("it runs");
+            let (once, often) = (bound(&problem), bound(&written_out));
+            assert!((once - often).abs() < 1e-7 * once.abs(), "{axis}: {once} and {often}");
+            // Each element is the copy of one that it was, and all copies of a row with a weight are there.
+            for id in symbols.latents() {
+                let Some(copies) = repeated.latent(id) else { continue };
+                let count: usize = copies.elements.iter().map(Vec::len).sum();
+                assert_eq!(count, copies.size, "{}", symbols.array(id).name);
+            }
+            assert!(Repeated::of(&given.model, &repeated.binding).expect("ones").is_none());
+        }
+    }
+}
