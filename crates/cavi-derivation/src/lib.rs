@@ -30,4 +30,5 @@ pub mod warmup;
 
 pub use derive::{Derivation, derive};
 pub use explain::{describe_block, in_words};
+pub use joint::multiplicities;
 pub use shares::shares_by_value;

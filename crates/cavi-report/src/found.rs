@@ -86,7 +86,7 @@ fn components(shares: &Shares) -> String {
         .enumerate()
         .fold((0, 0.0), |best, (place, own)| if *own > best.1 { (place, *own) } else { best });
     format!(
-        "Of {} {axis}, {} hold at least 1 % of the {what} of {variables}; the largest is {axis} {} with {} %.",
+        "Of {} {axis}, {} have 1 % or more of the {what} of {variables}; the largest is {axis} {} with {} %.",
         labels.len(),
         shares.active(),
         labels[largest],

@@ -357,18 +357,18 @@ pub(crate) fn diagram(compiled: &Compiled, name: &str) -> String {
 
 /// How much of a fit each component holds: a list, or of several groups a heat map.
 fn held(shares: &Shares) -> Figure {
-    let Shares { axis, labels, variables, what, groups, total } = shares;
+    let Shares { axis, name, labels, variables, what, groups, total } = shares;
     let title = format!("How much each {axis} holds");
     let of = variables.join(" x ");
     if let [_] = groups.as_slice() {
         let note = format!("The share of each {axis} in the {what} of {of}, in percent.");
-        return bars::shares(title, note, axis, labels, total);
+        return bars::shares(name, (title, note), axis, labels, total);
     }
     let names: Vec<String> = groups.iter().map(|(name, _)| name.clone()).collect();
     let values = groups.iter().flat_map(|(_, own)| own.iter().map(|share| 100.0 * share)).collect();
     let matrix = Matrix { rows: ("group", &names), columns: (axis, labels), values, ordered: true };
     heat::figure(
-        &format!("{axis}-shares"),
+        name,
         title,
         &format!("The share of each {axis} in the {what} of {of} of each group, in percent."),
         &matrix,

@@ -1,13 +1,16 @@
 //! How much of a fit each component holds.
 //!
-//! Three measures, by what a program has. A vector of probabilities over the components holds shares by itself: averaged over its copies,
+//! Where `summary.json` has the shares of components in data ([`cavi::components`]), they are these, so that a page says what `cavi summary` says. Where
+//! it has none, latents alone are looked at, with three measures, by what a program has. A vector of probabilities over the components holds shares by itself: averaged over its copies,
 //! they are the expected part of the data that each component explains. Otherwise factors that enter the density of data are multiplied:
 //! of x_ij ≈ Σ_k a_ik b_kj with nonnegative factors component k holds Σ_ij a_ik b_kj = (Σ_i a_ik)(Σ_j b_kj), and of real ones, which
 //! cancel each other, the sum of squares Σ_ij (a_ik b_kj)² = (Σ_i a_ik²)(Σ_j b_kj²). Neither changes when a factor is scaled up and
 //! the other down.
 
+use cavi::components::ACTIVE;
 use cavi::summary::Variable;
 use cavi_algebra::{ArrayId, AxisId, Expression, Support};
+use serde_json::Value;
 
 use crate::fitted::{Fitted, base_name};
 
@@ -15,25 +18,28 @@ use crate::fitted::{Fitted, base_name};
 pub(crate) struct Shares {
     /// The axis of components.
     pub axis: String,
+    /// What a file of them is called.
+    pub name: String,
     /// Their labels.
     pub labels: Vec<String>,
     /// The variables that the shares are of.
     pub variables: Vec<String>,
     /// What is shared, in words.
-    pub what: &'static str,
+    pub what: String,
     /// For each group (of views; one without a name where there are none) its name, and the share of each component.
     pub groups: Vec<(String, Vec<f64>)>,
     /// The share of each component in everything.
     pub total: Vec<f64>,
 }
 
-/// A component with a smaller share counts as not active.
-pub(crate) const ACTIVE: f64 = 0.01;
-
 impl Shares {
-    /// How many components have at least one percent.
+    /// How many components have at least one percent, of all or of a group.
     pub fn active(&self) -> usize {
-        self.total.iter().filter(|own| **own >= ACTIVE).count()
+        let is_active = |place: &usize| {
+            let mut all = self.groups.iter().map(|(_, own)| own[*place]).chain([self.total[*place]]);
+            all.any(|own| own >= ACTIVE)
+        };
+        (0..self.total.len()).filter(is_active).count()
     }
 }
 
@@ -42,7 +48,40 @@ pub(crate) fn shares(fitted: &Fitted) -> Vec<Shares> {
     let symbols = &fitted.compiled.model.symbols;
     let named = |axis: AxisId| symbols.axis(axis).name.clone();
     let axes: Vec<String> = (0..symbols.axes.len()).map(|own| named(AxisId::from(own))).collect();
-    axes.iter().filter(|own| fitted.is_of_components(own)).filter_map(|own| of_axis(fitted, own)).collect()
+    let of_components = axes.iter().filter(|own| fitted.is_of_components(own));
+    let own = |axis: &String| match stored(fitted, axis) {
+        own if own.is_empty() => of_axis(fitted, axis).into_iter().collect(),
+        own => own,
+    };
+    of_components.flat_map(own).collect()
+}
+
+/// The shares that `summary.json` has of the components on an axis, one for each array of data.
+fn stored(fitted: &Fitted, axis: &str) -> Vec<Shares> {
+    let arrays = fitted.summary["components"].as_object();
+    let all: Vec<(&String, &Value)> =
+        arrays.into_iter().flatten().filter_map(|(array, own)| Some((array, own.get(axis)?))).collect();
+    let numbers = |value: &Value| -> Vec<f64> {
+        value.as_array().into_iter().flatten().map(|own| own.as_f64().unwrap_or(0.0)).collect()
+    };
+    let of = |(array, own): &(&String, &Value)| {
+        let texts = own["labels"].as_array().into_iter().flatten();
+        let labels: Vec<String> = texts.filter_map(|own| own.as_str().map(str::to_owned)).collect();
+        let total = numbers(&own["shares"]);
+        let groups = own["groups"].as_object().into_iter().flatten();
+        let mut groups: Vec<(String, Vec<f64>)> =
+            groups.map(|(label, own)| (label.clone(), numbers(own))).collect();
+        if groups.is_empty() {
+            groups.push((String::new(), total.clone()));
+        }
+        let is_whole = labels.len() > 1
+            && groups.iter().map(|own| &own.1).chain([&total]).all(|own| own.len() == labels.len());
+        let name = if all.len() > 1 { format!("{axis}-{array}-shares") } else { format!("{axis}-shares") };
+        let what = own["measure"].as_str().unwrap_or_default().to_owned();
+        let variables = vec![(*array).clone()];
+        is_whole.then(|| Shares { axis: axis.to_owned(), name, labels, variables, what, groups, total })
+    };
+    all.iter().filter_map(of).collect()
 }
 
 fn of_axis(fitted: &Fitted, axis: &str) -> Option<Shares> {
@@ -54,6 +93,7 @@ fn of_axis(fitted: &Fitted, axis: &str) -> Option<Shares> {
     if labels.len() < 2 {
         return None;
     }
+    let name = format!("{axis}-shares");
     // Shares by themselves: the innermost slice of the statement is this axis.
     let is_share = |own: &&&Variable| {
         let array = fitted.array(own);
@@ -65,7 +105,8 @@ fn of_axis(fitted: &Fitted, axis: &str) -> Option<Shares> {
         let total = normalised(&sums)?;
         let variables = vec![base_name(variable).to_owned()];
         let groups = vec![(String::new(), total.clone())];
-        return Some(Shares { axis: axis.to_owned(), labels, variables, what: "probability", groups, total });
+        let what = "probability".to_owned();
+        return Some(Shares { axis: axis.to_owned(), name, labels, variables, what, groups, total });
     }
     let in_data =
         |own: &&&Variable| own.axes.len() + own.group.len() > 1 && enters_data(fitted, base_name(own));
@@ -98,8 +139,8 @@ fn of_axis(fitted: &Fitted, axis: &str) -> Option<Shares> {
     let total = normalised(&all)?;
     let groups: Option<Vec<(String, Vec<f64>)>> =
         raw.into_iter().map(|(name, own)| Some((name, normalised(&own)?))).collect();
-    let what = if signed { "sum of squares" } else { "sum" };
-    Some(Shares { axis: axis.to_owned(), labels, variables: names, what, groups: groups?, total })
+    let what = if signed { "sum of squares" } else { "sum" }.to_owned();
+    Some(Shares { axis: axis.to_owned(), name, labels, variables: names, what, groups: groups?, total })
 }
 
 /// The sum of the values of a variable at each position of an axis, or of their squares.

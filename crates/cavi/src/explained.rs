@@ -19,15 +19,15 @@
 
 use std::collections::BTreeMap;
 
-use cavi_algebra::{ArrayId, Atom, AxisId, Subscript, Support};
-use cavi_derivation::copy::copy;
+use cavi_algebra::{ArrayId, AxisId, Support};
 use cavi_executor::{BoundArray, Parameters};
 use cavi_families::Prediction;
 use cavi_model::Statement;
 
-use crate::heldout::{is_there, placed_letters, stated, unflat};
+use crate::heldout::{is_there, stated, unflat};
 use crate::prepare::Problem;
 use crate::row_totals::RowTotals;
+use crate::rows::RowWeights;
 
 /// As many entries are compared, about.
 pub const MOST: usize = 1 << 17;
@@ -272,36 +272,15 @@ impl Of<'_> {
 
     /// How often each entry counts: the product of the multiplicities of its rows.
     fn weights(&self, entries: &Entries) -> Vec<f64> {
-        let weight = self.weight_at();
+        let weights = self.row_weights();
         (0..entries.values.len())
-            .map(|entry| weight(&|dimension| entries.coordinates[dimension][entry] as usize))
+            .map(|entry| weights.at(&|dimension| entries.coordinates[dimension][entry] as usize))
             .collect()
     }
 
-    /// The same of an entry by its position in each dimension.
-    fn weight_at(&self) -> impl Fn(&dyn Fn(usize) -> usize) -> f64 {
+    fn row_weights(&self) -> RowWeights<'_> {
         let given = self.problem.as_given();
-        let (model, bound) = (&given.model, &given.binding.bound);
-        let letters = placed_letters(self.statement, &model.symbols.array(self.id()).slice, false);
-        let atoms =
-            copy(model, &given.equations.symbols, self.statement).map_or(Vec::new(), |own| own.weights);
-        let factors = atoms.into_iter().filter_map(move |atom| {
-            let Atom::Value(array, subscripts) = atom else { return None };
-            let dimension = |own: &Subscript| match own {
-                Subscript::Letter(letter) => letters.iter().position(|other| other == letter),
-                _ => None,
-            };
-            let dimensions: Vec<usize> = subscripts.iter().map(dimension).collect::<Option<_>>()?;
-            Some((bound.array(array), bound.shape(&model.symbols, array), dimensions))
-        });
-        let factors: Vec<(&BoundArray, Vec<usize>, Vec<usize>)> = factors.collect();
-        move |place: &dyn Fn(usize) -> usize| {
-            let of = |(array, shape, dimensions): &(&BoundArray, Vec<usize>, Vec<usize>)| {
-                let own: Vec<usize> = dimensions.iter().map(|dimension| place(*dimension)).collect();
-                array.entry(shape, &own).0
-            };
-            factors.iter().map(of).product()
-        }
+        RowWeights::of_statement(&given.model.symbols, &given.binding.bound, self.statement)
     }
 
     /// What each entry is expected to be without a fit.
@@ -336,9 +315,9 @@ impl Of<'_> {
         };
         let rows = RowTotals::of(symbols, bound, self.id());
         let (mut units, mut all): (BTreeMap<usize, f64>, BTreeMap<usize, f64>) = Default::default();
-        let weight = self.weight_at();
+        let weights = self.row_weights();
         let mut count = |place: &dyn Fn(usize) -> usize, value: f64| {
-            let value = value * weight(place);
+            let value = value * weights.at(place);
             *units.entry(column(place)).or_default() += value;
             *all.entry(rows.group(place)).or_default() += value;
         };

@@ -70,6 +70,19 @@ pub fn look(
     Err(first.unwrap_or_default())
 }
 
+/// The column of a table of which each entry is a text of several words, where it is the only one and no column is named: what such a table is
+/// about.
+pub fn column_of_texts<'h>(path: &str, head: &'h Head, inputs: &Inputs) -> Option<&'h str> {
+    if cavi_files::split_column(path).1.is_some() || !inputs.columns.is_empty() {
+        return None;
+    }
+    let mut all = head.columns.iter().filter(|own| own.is_prose);
+    match (all.next(), all.next()) {
+        (Some(own), None) => Some(&own.name),
+        _ => None,
+    }
+}
+
 /// Whether a file holds texts, or the column that is named does.
 fn holds_texts(path: &str, head: &Head, inputs: &Inputs) -> bool {
     let of_columns = inputs.columns.iter().flat_map(|own| &own.columns);

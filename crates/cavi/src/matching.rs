@@ -230,6 +230,14 @@ impl Components {
         variable: Option<&str>,
         axis: Option<&str>,
     ) -> Result<Components, Error> {
+        if !directory.exists() {
+            return Err(DataError::new(format!(
+                "`{}`: found no such directory or file",
+                directory.display()
+            ))
+            .possible("the directory of a fit, or one that `cavi simulate` wrote; as the second a table too")
+            .into());
+        }
         let is_simulated = directory.join(SIMULATED).is_file() && !directory.join("summary.json").is_file();
         match is_simulated {
             true => Components::of_simulated(directory, variable, axis),
@@ -343,10 +351,11 @@ impl Components {
     /// Those of a table, a column or a row each: the labels of the other side are those of `like`.
     ///
     /// # Errors
-    /// A file that cannot be read, without labels, or of which none is among those of `like`.
+    /// A file that cannot be read, without labels, or of which none is among those of `like`. Whole numbers in the first column are labels.
     pub fn of_table(path: &Path, like: &Components) -> Result<Components, Error> {
         let dimensions = ["label", &like.axis].map(|axis| cavi_files::Dimension { axis, letter: None });
-        let options = ReadOptions { dimensions: &dimensions, is_wide: true, ..ReadOptions::default() };
+        let options =
+            ReadOptions { dimensions: &dimensions, is_wide: true, is_named: true, ..ReadOptions::default() };
         let content = cavi_files::read(path, &options)?;
         let wrong = |what: &str| {
             DataError::new(format!("{}: {what}", path.display())).possible(

@@ -11,12 +11,13 @@
 //! rows of the fit come back where its sweeps left them.
 //!
 //! **What is not given.** Data that stand on the left of their statement alone may be left out: a view that new samples lack. All of
-//! their entries are missing then, and say nothing.
+//! their entries are missing then, and say nothing. Data that other statements read, and that have a factor of q where they are missing, may be left
+//! out too: labels of a classifier. They are what is found of the new rows.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use cavi_algebra::{ArrayId, ArrayKind, AxisId, BlockId, Mode};
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, BlockId, Equations, Mode, Symbols};
 use cavi_executor::BoundArray;
 use cavi_model::{InitSpec, Model, Start};
 use cavi_syntax::Diagnostic;
@@ -93,14 +94,14 @@ pub fn bind(
     if inputs.data.is_empty() {
         compiled.refuse_unbound(inputs)?;
     }
+    // Labels that are not given have a factor of q as missing ones, which may be all that new rows have.
+    let (mut compiled, not_given) = with_missing(compiled, inputs)?;
     let at = |diagnostic: Box<Diagnostic>| Error::at(*diagnostic, &compiled.source);
     let growing = match axis {
         Some(name) => Growing::named(&compiled, name)?.map_err(at)?,
         None => Growing::find(&compiled, &with_constants(inputs, earlier, |_| true), directory)?,
     };
     let Growing { axis, own, axes, others } = growing;
-    let compiled = with_missing(compiled, inputs)?;
-    let (mut compiled, not_given) = compiled;
     let names: Vec<String> =
         not_given.iter().map(|id| compiled.model.symbols.array(*id).name.clone()).collect();
 
@@ -169,18 +170,13 @@ fn with_missing(compiled: Compiled, inputs: &Inputs) -> Result<(Compiled, Vec<Ar
         .filter(|name| !is_given(name))
         .filter_map(|name| symbols.find(name))
         .collect();
-    let needed: Vec<DataError> = lacking
-        .iter()
-        .filter(|id| !may_lack(&compiled.model, **id))
-        .map(|id| {
-            crate::bind::unbound(symbols, *id)
-                .possible("to leave out data that stand on the left of their statement alone, entry by entry")
-        })
-        .collect();
+    let needed: Vec<DataError> =
+        lacking.iter().filter(|id| !may_lack(&compiled.model, **id)).map(|id| needed(symbols, *id)).collect();
     if !needed.is_empty() {
         return Err(needed.into());
     }
     if lacking.iter().all(|id| symbols.array(*id).absent.missing) {
+        without_factor(&compiled.model, &compiled.equations, &lacking)?;
         return Ok((compiled, lacking));
     }
     let mut model = compiled.model.clone();
@@ -197,12 +193,31 @@ fn with_missing(compiled: Compiled, inputs: &Inputs) -> Result<(Compiled, Vec<Ar
         let diagnostics = std::iter::once(first).chain(errors).collect();
         Error::Program { diagnostics, source: std::sync::Arc::clone(&compiled.source) }
     })?;
+    without_factor(&model, &equations, &lacking)?;
     Ok((Compiled { model, equations, ..compiled }, lacking))
 }
 
-/// Whether a program can do without some data: they stand on the left of their statement alone, and may have missing entries, or
-/// each entry has a distribution of its own.
+fn needed(symbols: &Symbols, id: ArrayId) -> DataError {
+    crate::bind::unbound(symbols, id).possible(
+        "to leave out data that stand on the left of their statement alone, entry by entry, or that have a factor of q where they are missing",
+    )
+}
+
+/// Refuses data that are not given, are read by other statements, and have no factor of q where they are missing.
+fn without_factor(model: &Model, equations: &Equations, lacking: &[ArrayId]) -> Result<(), Error> {
+    let has_none = |id: &&ArrayId| is_read(model, **id) && equations.block_of(**id).is_none();
+    let all: Vec<DataError> = lacking.iter().filter(has_none).map(|id| needed(&model.symbols, *id)).collect();
+    if all.is_empty() { Ok(()) } else { Err(all.into()) }
+}
+
+/// Whether a program can do without some data: they have a statement, and may have missing entries, or each entry has a distribution of its own.
 fn may_lack(model: &Model, id: ArrayId) -> bool {
+    let statement = model.statements.iter().find(|own| own.observed && own.target == id);
+    statement.is_some_and(|own| model.symbols.array(id).absent.missing || own.slices.is_empty())
+}
+
+/// Whether a statement, or data that are computed, read some data.
+fn is_read(model: &Model, id: ArrayId) -> bool {
     let symbols = &model.symbols;
     let mut is_read = false;
     let mut read = |array: ArrayId, _: &[cavi_algebra::Subscript]| is_read |= array == id;
@@ -216,8 +231,7 @@ fn may_lack(model: &Model, id: ArrayId) -> bool {
         .iter()
         .filter_map(|own| own.value.as_ref())
         .for_each(|value| value.visit_values(&mut read));
-    let statement = model.statements.iter().find(|own| own.observed && own.target == id);
-    !is_read && statement.is_some_and(|own| symbols.array(id).absent.missing || own.slices.is_empty())
+    is_read
 }
 
 /// An axis that grows, what is its rows' own, and along which axes rows run.
@@ -279,7 +293,9 @@ impl Growing {
         })?;
         let stored = |id: &BlockId| equations.block(*id).mode != Mode::Implicit;
         let has_factor = |array: &&ArrayId| equations.block_of(**array).is_some_and(|id| stored(&id));
-        if !own.iter().any(|array| has_factor(&array)) {
+        // Missing entries of the data of rows may have a factor too.
+        let of_data: Vec<ArrayId> = rows.own_data().collect();
+        if !own.iter().chain(&of_data).any(|array| has_factor(&array)) {
             let message =
                 format!("axis `{name}` cannot grow: no latent with a factor of q of its own runs along it");
             return Err(refused(message, "a new position has nothing of its own").into());
@@ -366,7 +382,7 @@ fn in_order(model: &Model) -> Vec<AxisId> {
 
 /// The labels of each axis, of a ragged one without those of its groups.
 fn none_above(
-    symbols: &cavi_algebra::Symbols,
+    symbols: &Symbols,
     axes: std::collections::BTreeMap<AxisId, Vec<String>>,
 ) -> std::collections::BTreeMap<AxisId, Vec<String>> {
     let own = |label: String| label.rsplit('/').next().unwrap_or_default().to_owned();
@@ -382,7 +398,7 @@ fn none_above(
 fn said(
     candidates: &BTreeSet<AxisId>,
     seen: &std::collections::BTreeMap<AxisId, Seen>,
-    symbols: &cavi_algebra::Symbols,
+    symbols: &Symbols,
 ) -> Vec<AxisId> {
     let has_new = |axis: &&AxisId| seen.get(*axis).is_some_and(Seen::has_new);
     let mut grown: Vec<AxisId> = candidates.iter().filter(has_new).copied().collect();

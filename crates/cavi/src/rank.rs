@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use cavi_algebra::{Array, ArrayId, Support};
+use cavi_algebra::{Array, ArrayId, Restriction, Support};
 use cavi_executor::BoundArray;
 use cavi_files::{Content, MISSING, ReadOptions, Values, Wanted};
 use serde_json::{Map, Value, json};
@@ -143,6 +143,7 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
         None => (HashSet::new(), 0),
         Some(path) => listed(problem, array, path)?,
     };
+    let excluded: Places = excluded.into_iter().map(|place| at_home(own, &place)).collect();
     let mut positions = Cells { problem, array, only: &Vec::new() }.positions();
     for place in &places[1..] {
         let asked = asked.each.iter().zip(&places[1..]).filter(|(_, other)| *other == place);
@@ -160,7 +161,7 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
     let together = (BLOCK / shape[ranked].max(1)).max(1);
     for start in (0..rows).step_by(together) {
         let mut coordinates: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];
-        let mut ends = Vec::new();
+        let (mut ends, mut items_of) = (Vec::new(), Vec::new());
         for row in start..rows.min(start + together) {
             let mut left_out = LeftOut::default();
             let mut place = vec![0_u32; shape.len()];
@@ -172,6 +173,7 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
             }
             for item in &positions[ranked] {
                 place[ranked] = *item;
+                let place = at_home(own, &place);
                 let at: Vec<usize> = place.iter().map(|own| *own as usize).collect();
                 if !is_there(own, &at) {
                     left_out.absent += 1;
@@ -181,9 +183,10 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
                     left_out.seen += 1;
                 } else {
                     coordinates.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own));
+                    items_of.push(*item as usize);
                 }
             }
-            ends.push((place, coordinates[ranked].len(), left_out));
+            ends.push((place, items_of.len(), left_out));
         }
         let found =
             expected(&fit.problem, &fit.parameters, array, &coordinates, 0, (fit.seed, asked.threads))?;
@@ -191,10 +194,8 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
         for (place, end, left_out) in ends {
             let mut order: Vec<usize> = (first..end).collect();
             order.sort_by(|one, other| found.mean[*other].total_cmp(&found.mean[*one]));
-            let label = |entry: &usize| {
-                let item = coordinates[ranked][*entry] as usize;
-                (dimensions[ranked].labels(item).join("/"), found.mean[*entry])
-            };
+            let label =
+                |entry: &usize| (dimensions[ranked].labels(items_of[*entry]).join("/"), found.mean[*entry]);
             let items = order.iter().take(asked.count).map(label).collect();
             let labels =
                 others.iter().flat_map(|own| dimensions[*own].labels(place[*own] as usize)).collect();
@@ -203,6 +204,20 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
         }
     }
     Ok(Rankings { array: own.name.clone(), names, rankings, unknown })
+}
+
+/// Where an entry stands: of `i < j` the pair is one entry, whichever of the two is named first.
+fn at_home(array: &Array, place: &[u32]) -> Vec<u32> {
+    let mut place = place.to_vec();
+    if let Some(Restriction::Less(first, second)) = array.restriction {
+        let dimension = |wanted| array.letters.iter().position(|letter| *letter == wanted);
+        if let (Some(first), Some(second)) = (dimension(first), dimension(second))
+            && place[first] > place[second]
+        {
+            place.swap(first, second);
+        }
+    }
+    place
 }
 
 /// Whether the data have an entry: one that is observed, and is not 0 where a zero says that there is nothing: where what is not listed is 0,

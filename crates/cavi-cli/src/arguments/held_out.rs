@@ -8,7 +8,8 @@ NAME=0.1: of counts with `absent = 0` under Poisson or Multinomial each unit is 
 of rows with a multiplicity each unit of weight is. Of anything else that fraction of the observed entries is hidden as
 missing; where unlisted entries are observed zeros, of the listed ones and as many zeros.
 
-NAME=rows:0.2: that fraction of the rows, each as a whole; a row is a position of the first axis of the array. 'x[protein]=rows:0.2' is
+NAME=rows:0.2: that fraction of the rows, each as a whole; a row is a position of the first axis of the array, of a ragged one within
+its group. 'x[protein]=rows:0.2' is
 of one group of a ragged array: these samples lose this view and keep the others.
 
 NAME=last:AXIS: the entries of each row that stand last on this axis; a row is a position of the first other axis, of a ragged axis a

@@ -29,6 +29,7 @@ pub fn run(arguments: &CheckFitArguments) -> Result<(), Failure> {
         Ok(own) => format!("\nk-hat of q: {:.2}: {}\n", own.k_hat, own.words()),
         Err(reason) => format!("\nk-hat of q: not worked out: {reason}\n"),
     };
+    found.notes.iter().for_each(|own| terminal::note(&format!("note: {own}\n")));
     terminal::print(&(table(&found.rows) + &summary(&found.rows, found.draws) + &q))
 }
 

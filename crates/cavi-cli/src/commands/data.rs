@@ -13,13 +13,22 @@ pub fn run(arguments: &DataArguments) -> Result<(), Failure> {
     let DataArguments { file, declaration, reading } = arguments;
     let inputs = fit::inputs(&InputArguments { reading: reading.clone(), ..InputArguments::default() })?;
     let ReadingArguments { columns, transpose, labels, unique, texts } = reading;
-    let head = look::head(file).map_err(Error::from)?;
+    let mut file = file.clone();
+    let mut head = look::head(&file).map_err(Error::from)?;
+    if let (Some(column), None) = (look::column_of_texts(&file, &head, &inputs), declaration) {
+        terminal::note(&format!(
+            "note: `{column}` holds texts, and `{file}:{column}` is read: one document from each line; `--as 'y[row, column] : count'` reads the \
+             whole table\n"
+        ));
+        file = format!("{file}:{column}");
+        head = look::head(&file).map_err(Error::from)?;
+    }
     let mut text = format!("{file}: {}\n", head.format);
     for (number, line) in head.lines.iter().enumerate() {
         text += &format!("  {}  {line}\n", number + 1);
     }
     terminal::print(&text)?;
-    let look = look::look(file, &head, declaration.as_deref(), &inputs).map_err(Error::from)?;
+    let look = look::look(&file, &head, declaration.as_deref(), &inputs).map_err(Error::from)?;
     look.warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
     look.notes.iter().for_each(|note| terminal::note(&format!("note: {note}\n")));
     let mut text = look.read.iter().map(|line| format!("{line}\n")).collect::<String>();

@@ -57,6 +57,17 @@ pub fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
             "note: each row of `{name}` has {TOTAL} units, since nothing says its total; `--total {name}=N` does\n"
         ));
     }
+    for (name, count, reason) in &simulated.left_out {
+        terminal::note(&format!(
+            "note: {count} entries of `{name}` are left missing, where the fit saw no data: {reason}\n"
+        ));
+    }
+    for (by, name) in simulated.weighed() {
+        terminal::note(&format!(
+            "note: `{by}` counts rows of `{name}` more than once, and one value was drawn for each: a fit of these draws with `{by}` takes \
+             them for as many equal ones\n"
+        ));
+    }
     for name in simulated.computed() {
         terminal::note(&format!(
             "note: the program computes `{name}` from other data, so that no fit of it takes these draws; declare `{name}` without its \
@@ -86,7 +97,12 @@ pub fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
         })
         .collect();
     let command = written["command"].as_str().unwrap_or_default();
-    terminal::print(&format!("{lines}written to {}\nto fit them: {command}\n", arguments.out.display()))
+    // A line without a draw fits what was given.
+    let what = match simulated.computed().len() < simulated.data.len() {
+        true => "them",
+        false => "the data that were given, and not these draws",
+    };
+    terminal::print(&format!("{lines}written to {}\nto fit {what}: {command}\n", arguments.out.display()))
 }
 
 /// `NAME=N`

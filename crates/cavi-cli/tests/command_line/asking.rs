@@ -228,7 +228,7 @@ fn components_are_matched_by_cosine() {
     refuse(&directory, &["match", "fit", "strange.csv"], 1, &["strange.csv", "no label is one of `h`"]);
     refuse(&directory, &["match", "fit", "other", "--variable", "q"], 1, &["`--variable q`"]);
     refuse(&directory, &["match", "fit", "other", "--axis", "q"], 1, &["`--axis q`"]);
-    refuse(&directory, &["match", "fit", "nothing"], 1, &["nothing/summary.json"]);
+    refuse(&directory, &["match", "fit", "nothing"], 1, &["`nothing`: found no such directory or file"]);
     refuse(&directory, &["match", "fit"], 2, &["<B>"]);
 }
 
@@ -503,4 +503,62 @@ fn a_fit_is_matched_with_what_its_data_were_drawn_from() {
     assert_eq!(json(&directory, &["match", "truth", "truth"])["stability"], 1.0);
     fs::write(directory.join("truth/simulated.json"), "{").unwrap();
     refuse(&directory, &["match", "o", "truth"], 1, &["truth/simulated.json", "is no JSON"]);
+}
+
+/// A pair of `i < j` is one entry, whichever of its two a ranking is asked for.
+#[test]
+fn partners_of_undirected_pairs_are_ranked_on_both_sides() {
+    let directory = scratch("asking_undirected");
+    let program = "axis person[i, j]\ndata y[i, j] : count, absent = 0, i < j\na[i] ~ Gamma(1, rate = 1)\n\
+        y[i, j] ~ Poisson(a[i] * a[j])\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    fs::write(directory.join("y.csv"), "i,j,y\nann,bob,5\nann,cy,1\nbob,cy,2\nann,dan,1\ncy,dan,9\n")
+        .unwrap();
+    fit(&directory, "m.cavi", "y=y.csv", "o", &[]);
+    let ranked = |rank: &str, whom: &str| -> Vec<String> {
+        let (found, _) = succeed(&directory, &["top", "o", "--rank", rank, "--for", whom]);
+        found.lines().skip(1).map(|line| line.split(',').nth(2).unwrap().to_owned()).collect()
+    };
+    for (rank, other) in [("j", "i"), ("i", "j")] {
+        for person in ["ann", "bob", "cy", "dan"] {
+            let mut found = ranked(rank, &format!("{other}={person}"));
+            assert_eq!(found, ranked("j", &format!("person={person}")), "{rank} {person}");
+            found.sort();
+            let others: Vec<&str> =
+                ["ann", "bob", "cy", "dan"].into_iter().filter(|own| *own != person).collect();
+            assert_eq!(found, others, "{rank} {person}");
+        }
+    }
+    // What a file lists is left out, in whichever order it names the two.
+    fs::write(directory.join("seen.csv"), "i,j\ndan,cy\nbob,dan\n").unwrap();
+    let line = ["top", "o", "--rank", "j", "--for", "i=dan", "--not-in", "seen.csv"];
+    let (found, _) = succeed(&directory, &line);
+    assert_eq!(found.lines().count(), 2, "{found}");
+    assert!(found.lines().nth(1).unwrap().starts_with("dan,1,ann,"), "{found}");
+    let (unseen, _) = succeed(&directory, &["top", "o", "--rank", "j", "--for", "i=dan", "--unseen"]);
+    assert!(unseen.lines().nth(1).unwrap().starts_with("dan,1,bob,"), "{unseen}");
+}
+
+/// The table that `export` writes of a fit without labels has whole numbers as names.
+#[test]
+fn tables_whose_names_are_whole_numbers_are_matched() {
+    let directory = scratch("asking_numbers");
+    fs::write(directory.join("m.cavi"), MODEL).unwrap();
+    let sizes = ["--set", "row=20", "--set", "column=6"];
+    succeed(&directory, &[&["simulate", "m.cavi", "--seed", "4", "--out", "d"][..], &sizes].concat());
+    fit(&directory, "m.cavi", "x=d/data/x.mtx", "o", &[]);
+    succeed(&directory, &["export", "o", "--csv", "--out", "tables"]);
+    for (file, header) in [("h.csv", "part"), ("w.csv", "row")] {
+        let table = fs::read_to_string(directory.join("tables").join(file)).unwrap();
+        assert!(table.starts_with(header), "{table}");
+        let variable = file.split('.').next().unwrap();
+        let path = format!("tables/{file}");
+        let found = json(&directory, &["match", "o", &path, "--variable", variable]);
+        assert!((found["stability"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{file}: {found}");
+        // Under any name of the first column.
+        fs::write(directory.join("other.csv"), table.replacen(header, "name", 1)).unwrap();
+        let other = json(&directory, &["match", "o", "other.csv", "--variable", variable]);
+        assert_eq!(found["stability"], other["stability"], "{file}");
+    }
+    refuse(&directory, &["match", "o", "nosuch.csv"], 1, &["`nosuch.csv`: found no such directory or file"]);
 }

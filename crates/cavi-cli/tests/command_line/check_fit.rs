@@ -211,3 +211,28 @@ fn wrong_questions_are_answered() {
     let output = cavi(&directory, &["check-fit", "drawn"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
 }
+
+/// A column without an observed entry has a noise precision from its prior alone, from which nothing can be drawn.
+#[test]
+fn a_column_without_data_stands_in_the_way_of_nothing() {
+    let directory = scratch("check_fit_empty_column");
+    let rows: String =
+        (0..12).map(|row| format!("r{row},{},,{}\n", row * 7 % 5, f64::from(row) / 3.0)).collect();
+    fs::write(directory.join("x.csv"), format!("sample,a,b,c\n{rows}")).unwrap();
+    let program = "axis sample[n]\naxis feature[j]\ndata x[n, j] : real, absent = NA\nmu[j] ~ Normal(0, sd = 9)\n\
+        psi[j] ~ Gamma(1e-5, rate = 1e-5)\nx[n, j] ~ Normal(mu[j], prec = psi[j])\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    succeed(&directory, &["fit", "m.cavi", "--data", "x=x.csv", "--quiet", "--out", "fit"]);
+    assert!(checked(&directory, &[])["statistics"].as_array().unwrap().len() > 3);
+    let by = checked(&directory, &["--by", "feature", "--stat", "mean"]);
+    let groups: Vec<&str> =
+        by["statistics"].as_array().unwrap().iter().map(|own| own["group"].as_str().unwrap()).collect();
+    assert_eq!(groups, ["a", "c"]);
+    let output = cavi(&directory, &["simulate", "fit", "--out", "drawn"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("12 entries of `x` are left missing, where the fit saw no data: `x[r0, b]`"),
+        "{said}"
+    );
+}

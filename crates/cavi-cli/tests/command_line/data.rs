@@ -602,3 +602,66 @@ fn a_code_for_missing_values_is_warned_about() {
         assert!(!said("views.cavi", data).contains("missing value\n"), "{data}");
     }
 }
+
+const REGRESSION: &str = "axis n[i]\naxis f[j]\ndata x[i, j] : real\ndata y[i] : real\nb[j] ~ Normal(0, sd = 1)\n\
+    y[i] ~ Normal(sum[j](b[j] * x[i, j]), sd = 1)\n";
+
+/// What a file that is turned lacks follows from that, and `absent = NA` would be the wrong answer.
+#[test]
+fn a_turned_file_is_told_in_place_of_what_it_lacks() {
+    let directory = prepared(
+        "data_turned",
+        &[
+            ("reg.cavi", REGRESSION),
+            ("turned.csv", "id,s1,s2,s3\nf1,1,3,5\nf2,2,4,7\n"),
+            ("x.csv", "id,f1,f2\ns1,1,2\ns2,3,4\ns3,5,7\n"),
+            ("y.csv", "id,y\ns1,1\ns2,2\ns3,3.5\n"),
+        ],
+    );
+    let (status, said) = fit(&directory, "reg.cavi", &["--data", "x=turned.csv", "--data", "y=y.csv"]);
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("turned.csv looks transposed") && said.contains("help: `--transpose x`"), "{said}");
+    assert!(!said.contains("lacks the label"), "{said}");
+    let line = ["--data", "x=x.csv", "--data", "y=y.csv", "--transpose", "x"];
+    let (status, said) = fit(&directory, "reg.cavi", &line);
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("help: leave `--transpose x` out"), "{said}");
+}
+
+/// Rows of a file with labels and of one without are the same by their order, which is said.
+#[test]
+fn what_has_no_labels_is_said_to_be_taken_in_order() {
+    let directory = prepared(
+        "data_by_order",
+        &[
+            ("reg.cavi", REGRESSION),
+            ("x.csv", "id,f1,f2\ns1,1,2\ns2,3,4\ns3,5,7\n"),
+            ("y.csv", "1\n2\n3.5\n"),
+            ("named.csv", "id,y\ns3,3.5\ns1,1\ns2,2\n"),
+            ("labels.txt", "s1\ns2\ns3\n"),
+        ],
+    );
+    let note = "labels of axis `n` stand in `x` (x.csv), and none in `y` (y.csv): what has none is taken in the same order";
+    let said = |arguments: &[&str]| {
+        let (status, said) =
+            fit(&directory, "reg.cavi", &[&["--data", "x=x.csv", "--force"], arguments].concat());
+        assert_eq!(status, 0, "{said}");
+        said
+    };
+    assert!(said(&["--data", "y=y.csv"]).contains(note));
+    assert!(!said(&["--data", "y=named.csv"]).contains("same order"));
+    assert!(!said(&["--data", "y=y.csv", "--labels", "n=labels.txt"]).contains("same order"));
+}
+
+/// An entry that a program computes and that has no value names what it was computed from.
+#[test]
+fn what_a_computed_entry_comes_from_is_named() {
+    let program = "axis s[n]\naxis g[j]\ndata x[n, j] : count, absent = 0\ndata size[n] = sum[j](x[n, j])\n\
+        data y[n, j] : real = log(1 + x[n, j] / size[n])\nm ~ Normal(0, sd = 1)\ny[n, j] ~ Normal(m, sd = 1)\n";
+    let files = [("d.cavi", program), ("x.csv", "s,a,b\ns0,1,2\ns1,0,0\n")];
+    let directory = prepared("data_computed", &files);
+    let (status, said) = fit(&directory, "d.cavi", &["--data", "x=x.csv"]);
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("the data `y` is NaN at y[s1, a]"), "{said}");
+    assert!(said.contains("the program computes `y`, here from x[s1, a] = 0 and size[s1] = 0"), "{said}");
+}

@@ -20,6 +20,7 @@ mod heldout;
 mod large_texts;
 mod memory;
 mod mistakes;
+mod multiplicity;
 mod options;
 mod packed;
 mod plots;

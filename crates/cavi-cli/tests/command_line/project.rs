@@ -411,3 +411,49 @@ fn a_fit_goes_on_with_more_rows() {
     let file = ["fit", "m.cavi", "--data", "x=all.csv", "--init", "x.csv", "--grow", "--out", "o"];
     refuse(&directory, &file, 1, &["`x.csv` has no `axes`", "the directory of a fit"]);
 }
+
+/// New rows are classified: their labels, which are not given, have a factor of q that features below them inform.
+#[test]
+fn labels_that_new_rows_lack_are_found() {
+    let directory = scratch("project_classified");
+    let program = |absent: &str| {
+        format!(
+            "axis flower[n]\naxis feature[j]\naxis kind[k]\ndata x[n, j] : real\ndata y[n] : index kind{absent}\n\
+             pi[:k] ~ Dirichlet(1)\nmu[k, j] ~ Normal(0, sd = 10)\ntau[j] ~ Gamma(1, rate = 1)\n\
+             y[n] ~ Categorical(pi)\nx[n, j] ~ Normal(mu[y[n], j], prec = tau[j])\n"
+        )
+    };
+    let kinds = ["setosa", "versicolor", "virginica"];
+    let rows = |name: &str, count: usize| {
+        let row = |place: usize| {
+            let (kind, wave) = ((place % 3) as f64, (place * 7 % 5) as f64 / 10.0);
+            format!("{name}{place},{},{}\n", 4.0 * kind + wave, wave - 3.0 * kind)
+        };
+        format!("flower,width,length\n{}", (0..count).map(row).collect::<String>())
+    };
+    fs::write(directory.join("x.csv"), rows("old", 30)).unwrap();
+    fs::write(directory.join("new.csv"), rows("new", 9)).unwrap();
+    let labels: String = (0..30).map(|place| format!("old{place},{}\n", kinds[place % 3])).collect();
+    fs::write(directory.join("y.csv"), format!("flower,kind\n{labels}")).unwrap();
+    // Whether labels of the fit were missing or not.
+    for (name, absent) in [("some", ", absent = NA"), ("none", "")] {
+        fs::write(directory.join("m.cavi"), program(absent)).unwrap();
+        let data = ["--data", "x=x.csv", "--data", "y=y.csv:kind", "--quiet"];
+        succeed(&directory, &[&["fit", "m.cavi", "--out", name][..], &data].concat());
+        let line = ["project", name, "--data", "x=new.csv", "--out", "found", "--force"];
+        succeed(&directory, &line);
+        let table = fs::read_to_string(directory.join("found/y.csv")).unwrap();
+        let mut lines = table.lines();
+        let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+        for (place, line) in lines.enumerate() {
+            let cells: Vec<&str> = line.split(',').collect();
+            let of = |kind: &str| {
+                let column = header.iter().position(|own| *own == kind).unwrap();
+                cells[column].parse::<f64>().unwrap()
+            };
+            assert_eq!(cells[0], format!("new{place}"), "{table}");
+            assert!(of(kinds[place % 3]) > 0.99, "{name}: {table}");
+        }
+        assert_eq!(table.lines().count(), 10, "{table}");
+    }
+}

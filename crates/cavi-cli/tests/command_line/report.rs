@@ -255,3 +255,26 @@ fn what_is_no_fit_has_no_page() {
         assert!(output.stdout.is_empty() && !directory.join("empty/report.html").exists());
     }
 }
+
+/// A component that its own scale has emptied is active neither on the page nor in `summary`.
+#[test]
+fn a_page_and_a_summary_count_the_same_components() {
+    let directory = scratch("report_active");
+    let program = "axis n[i, j]\naxis com[k] = 3\ndata y[i, j] : count, absent = 0, i < j\nlam[k] ~ Gamma(0.3, rate = 1)\n\
+        u[i, k] ~ Gamma(2, rate = 2)\nb ~ Gamma(1, rate = 1)\ny[i, j] ~ Poisson(b + sum[k](lam[k] * u[i, k] * u[j, k]))\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    let pairs = (0..12).flat_map(|i| (i + 1..12).map(move |j| (i, j)));
+    let lines = pairs.map(|(i, j)| format!("v{i},v{j},{}\n", if (i + j) % 2 == 0 { 4 + i % 3 } else { 0 }));
+    fs::write(directory.join("y.csv"), format!("i,j,y\n{}", lines.collect::<String>())).unwrap();
+    let fit = ["fit", "m.cavi", "--data", "y=y.csv", "--quiet", "--sweeps", "500", "--out", "o", "--report"];
+    let output = cavi(&directory, &fit);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let summary: Value =
+        serde_json::from_str(&fs::read_to_string(directory.join("o/summary.json")).unwrap()).unwrap();
+    let own = &summary["components"]["y"]["com"];
+    let (active, shares) = (own["n_active"].as_u64().unwrap(), own["shares"].as_array().unwrap());
+    assert_eq!(shares.len(), 3, "{own}");
+    let page = fs::read_to_string(directory.join("o/report.html")).unwrap();
+    let sentence = format!("Of 3 com, {active} have 1 % or more of the units of y; the largest is com ");
+    assert!(page.contains(&sentence), "{sentence}: {own}");
+}

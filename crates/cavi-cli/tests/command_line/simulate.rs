@@ -284,7 +284,10 @@ fn the_line_leaves_out_draws_that_the_program_computes() {
     let (shown, said) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success() && said.contains("computes `l` from other data"), "{shown}{said}");
     assert_eq!(read(&directory, "s/data/l.npy").len(), 3);
-    let line = shown.lines().find_map(|line| line.strip_prefix("to fit them: cavi ")).unwrap();
+    let line = shown
+        .lines()
+        .find_map(|line| line.strip_prefix("to fit the data that were given, and not these draws: cavi "))
+        .unwrap();
     let words: Vec<&str> = line.split(' ').map(|word| if word == "DIR" { "o" } else { word }).collect();
     let fit = cavi(&directory, &[&words[..], &["--progress", "none"]].concat());
     assert!(fit.status.success(), "{}", text(&fit.stderr));

@@ -177,3 +177,25 @@ fn mistakes_with_texts_are_explained() {
         assert!(!directory.join("o").exists());
     }
 }
+
+/// A table with one column of running text was once recommended as counts of whole texts.
+#[test]
+fn a_table_with_a_column_of_texts_is_shown_as_texts() {
+    let body = |word: &str| format!("the {word} walks over the old bridge to the {word} market");
+    let table = format!("id,body,year\na,{},2001\nb,{},2002\n", body("baker"), body("tailor"));
+    let directory = prepared("texts_in_a_table", &[("talks.csv", &table)]);
+    let output = cavi(&directory, &["data", "talks.csv", "--min-docs", "1"]);
+    let (shown, said) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(shown.contains("--data n=talks.csv:body"), "{shown}");
+    assert!(said.contains("`body` holds texts, and `talks.csv:body` is read"), "{said}");
+    // A mistake in a file of texts is not followed by the word that there is none.
+    fs::write(
+        directory.join("empty.csv"),
+        format!("doc_id,body\na,{}\n,{}\n", body("baker"), body("tailor")),
+    )
+    .unwrap();
+    let output = cavi(&directory, &["data", "empty.csv:body", "--min-docs", "1"]);
+    let said = text(&output.stderr);
+    assert!(said.contains("column `doc_id`") && !said.contains("no text is read"), "{said}");
+}

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::columns::Columns;
 use super::records::{Field, Records, is_blank};
-use super::table::{blanks, is_header};
+use super::table::{blanks, is_header, is_prose};
 use super::{bytes, hdf5, ids, npy, npz, parquet, sqlite, ten_x, texts};
 use crate::error::{FileError, count};
 use crate::format::{self, Format, Packing};
@@ -43,6 +43,8 @@ pub struct HeadColumn {
     pub identifies: Option<String>,
     /// Whether all of its entries are numbers or missing.
     pub is_number: bool,
+    /// Whether its first entries are texts of several words, which no label is.
+    pub is_prose: bool,
 }
 
 /// Reads the head of a data file, or of the part of it that is named after a colon.
@@ -233,11 +235,15 @@ fn of_columns(format: &str, columns: &Columns) -> Result<Head, FileError> {
     Ok(Head { columns: heads, ..text_file(&format, &lines, None) })
 }
 
+/// So many entries of a column say whether it holds texts.
+const LOOKED_AT: usize = 2;
+
 /// What the columns below a header look like, and the number of rows.
 fn columns_of(header: &[Field<'_>], mut records: Records<'_>) -> Result<(Vec<HeadColumn>, usize), FileError> {
     let width = header.len();
     let mut numbers = vec![true; width];
     let mut whole = vec![true; width];
+    let mut prose = vec![true; width];
     let mut rows = 0;
     let mut fields = Vec::new();
     while records.next(&mut fields)?.is_some() {
@@ -245,6 +251,9 @@ fn columns_of(header: &[Field<'_>], mut records: Records<'_>) -> Result<(Vec<Hea
             continue;
         }
         rows += 1;
+        if rows <= LOOKED_AT {
+            prose.iter_mut().zip(&fields).for_each(|(own, field)| *own &= is_prose(field));
+        }
         for ((is_number, whole), field) in numbers.iter_mut().zip(&mut whole).zip(&fields) {
             *is_number = *is_number && field.is_number_or_missing();
             *whole = *whole && field.cell().is_some_and(|value| value >= 0.0 && value.fract() == 0.0);
@@ -253,7 +262,7 @@ fn columns_of(header: &[Field<'_>], mut records: Records<'_>) -> Result<(Vec<Hea
     let column = |(place, field): (usize, &Field<'_>)| {
         let name = field.text().trim().to_owned();
         let identifies = ids::identified(&name, width).filter(|_| whole[place] || !numbers[place]);
-        HeadColumn { name, identifies, is_number: numbers[place] }
+        HeadColumn { name, identifies, is_number: numbers[place], is_prose: rows > 0 && prose[place] }
     };
     let columns: Vec<HeadColumn> = header.iter().enumerate().map(column).collect();
     Ok((columns, rows))

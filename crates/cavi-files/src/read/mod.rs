@@ -56,6 +56,9 @@ pub struct ReadOptions<'a> {
     pub columns: &'a [ColumnOf<'a>],
     /// Whether a table is rows by columns, whatever its header looks like.
     pub is_wide: bool,
+    /// Whether the first column of such a table holds the names of its rows where they may be names: below a header, none empty and none twice.
+    /// Without it whole numbers below a name that is not that of an axis are numbers.
+    pub is_named: bool,
     /// Whether labels of genes and cells that stand twice are kept apart.
     pub unique: bool,
     /// How texts are read, if the array may hold their counts.

@@ -126,7 +126,7 @@ impl Resolver<'_> {
                 // An argument that could not be assigned to a parameter has been reported, and is most likely this
                 // one.
                 if !failed {
-                    self.missing(name, parameter, arguments);
+                    self.missing(name, parameters, parameter, arguments);
                 }
                 failed = true;
             }
@@ -248,7 +248,13 @@ impl Resolver<'_> {
         self.report(diagnostic);
     }
 
-    fn missing(&mut self, family: &ast::Name, parameter: &Parameter, arguments: &[ast::Argument]) {
+    fn missing(
+        &mut self,
+        family: &ast::Name,
+        all: &[Parameter],
+        parameter: &Parameter,
+        arguments: &[ast::Argument],
+    ) {
         let names: Vec<&str> = parameter.spellings.iter().map(|spelling| spelling.name).collect();
         let span = arguments.last().map_or(family.span, |last| family.span.to(last.value.span));
         let spelled =
@@ -256,6 +262,19 @@ impl Resolver<'_> {
         let value = if matches!(spelled.domain, Domain::Unit) { "0.5" } else { "1" };
         let usual = spelled.name;
         let message = format!("`{}` is missing its {}", family.text, names.join(" or "));
+        // What stands without a name in an earlier place may have been meant for this one.
+        let unnamed = arguments.iter().filter(|argument| argument.name.is_none()).count();
+        let place = all.iter().position(|own| own.spellings[0].name == parameter.spellings[0].name);
+        let before = all.iter().take(unnamed).map(|own| own.spellings[0].name);
+        let before: Vec<String> = before.map(|name| format!("`{name}`")).collect();
+        let taken = match (place, before.as_slice()) {
+            (Some(place), [.., last]) if place == unnamed => format!(
+                "; what stands without a name is taken for its {}: if it was meant for its {}, write the {last} before it",
+                before.join(" and "),
+                names.join(" or ")
+            ),
+            _ => String::new(),
+        };
         self.report(
             Diagnostic::error("E0503", message)
                 .at(
@@ -266,9 +285,9 @@ impl Resolver<'_> {
                     },
                 )
                 .help(match (names.len(), parameter.extent) {
-                    (1, Extent::Scalar) => format!("add `{usual} = {value}`"),
-                    (_, Extent::Scalar) => format!("add one of them, such as `{usual} = {value}`"),
-                    _ => format!("add `{usual} = ...`"),
+                    (1, Extent::Scalar) => format!("add `{usual} = {value}`{taken}"),
+                    (_, Extent::Scalar) => format!("add one of them, such as `{usual} = {value}`{taken}"),
+                    _ => format!("add `{usual} = ...`{taken}"),
                 }),
         );
     }

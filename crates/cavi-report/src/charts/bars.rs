@@ -47,7 +47,13 @@ pub(crate) fn figure(top: &Top) -> Figure {
 const MOST_SHARES: usize = 100;
 
 /// Shares in percent, the largest first.
-pub(crate) fn shares(title: String, note: String, axis: &str, labels: &[String], shares: &[f64]) -> Figure {
+pub(crate) fn shares(
+    name: &str,
+    (title, note): (String, String),
+    axis: &str,
+    labels: &[String],
+    shares: &[f64],
+) -> Figure {
     let mut order: Vec<usize> = (0..labels.len()).collect();
     order.sort_by(|one, other| shares[*other].total_cmp(&shares[*one]).then(one.cmp(other)));
     let row = |place: &usize| {
@@ -74,7 +80,7 @@ pub(crate) fn shares(title: String, note: String, axis: &str, labels: &[String],
         },
     });
     let axes = Axes::new("percent", "");
-    Figure { name: format!("{axis}-shares"), title, note, drawing: vega(spec), axes, table }
+    Figure { name: name.to_owned(), title, note, drawing: vega(spec), axes, table }
 }
 
 fn template(top: &Top) -> Value {

@@ -410,7 +410,47 @@ fn at(
         return Ok(Some(number));
     }
     let what = if place.is_empty() { String::new() } else { format!("at {}", target.describe(place)) };
-    check(target, number, &what).map(|()| Some(number))
+    match check(target, number, &what) {
+        Ok(()) => Ok(Some(number)),
+        Err(error) if target.array.kind == ArrayKind::Data => {
+            Err(error.help(computed_from(target, known, value, &mut assignment)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What an entry that has no value is computed from, and what to do.
+fn computed_from(
+    target: &Target<'_>,
+    known: &Known<'_>,
+    value: &Expression,
+    assignment: &mut Assignment,
+) -> String {
+    let mut entries: Vec<String> = Vec::new();
+    value.visit_values(&mut |array, subscripts: &[Subscript]| {
+        // Those under a sum have no place of their own.
+        let mut letters = Vec::new();
+        subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
+        if letters.iter().any(|letter| assignment.get(*letter).is_none()) {
+            return;
+        }
+        let positions: Option<Vec<usize>> =
+            subscripts.iter().map(|own| known.position_of(own, assignment)).collect();
+        let Some(positions) = positions else { return };
+        let entry = Target::new(target.symbols, target.axes, array).describe(&positions);
+        let entry = format!("{entry} = {}", known.entry(array, &positions).0);
+        if !entries.contains(&entry) {
+            entries.push(entry);
+        }
+    });
+    let from = match entries.is_empty() {
+        true => String::new(),
+        false => format!(", here from {}", entries.join(" and ")),
+    };
+    format!(
+        "the program computes `{}`{from}: mend these data, leave the row out, or write an expression that has a value there",
+        target.array.name
+    )
 }
 
 /// Refuses a value outside the type of its array.

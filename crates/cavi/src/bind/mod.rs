@@ -166,7 +166,10 @@ pub(crate) fn bind_in_part(
     let read_as = |fixed: &Option<Fixed>| fixed.as_ref().map_or(&model.symbols, |own| &own.symbols).clone();
     let symbols = &read_as(&fixed);
     let mut pieces = pieces::read(symbols, fixed.as_ref().map_or(inputs, |own| &own.inputs), &mut problems);
-    problems.extend(texts::refuse_without_texts(inputs, &pieces));
+    // A file of texts that was not read is no reason to say that there is none.
+    if problems.is_empty() {
+        problems.extend(texts::refuse_without_texts(inputs, &pieces));
+    }
     stop(&mut problems)?;
     if let Some(fixed) = &mut fixed {
         let scalars = compute::scalars(symbols, inputs, &[]);
@@ -199,8 +202,14 @@ pub(crate) fn bind_in_part(
         components(model).iter().flat_map(|own| own.data.iter().map(|member| member.array)).collect();
     // Before the arrays are placed, which may take the numbers out of the pieces.
     let suspicions = suspicions::warnings(symbols, inputs, &pieces, &axes);
+    let by_order = suspicions::joined_by_order(symbols, inputs, &pieces);
     let place::Placed { mut arrays, mut listed, added } =
         place::place(symbols, &axes, &mut pieces, &with_latents, None, &mut problems);
+    // What a file that is turned lacks follows from that.
+    let turned = suspicions::transposed_by_labels(symbols, inputs, &pieces);
+    if !problems.is_empty() && !turned.is_empty() {
+        problems = turned;
+    }
     let given: BTreeSet<ArrayId> = pieces.iter().map(|piece| piece.array).collect();
     stop(&mut problems)?;
     let name = |piece: &pieces::Piece| symbols.array(piece.array).name.as_str();
@@ -284,6 +293,7 @@ pub(crate) fn bind_in_part(
     let mut notes = missing(model, &arrays, &axes, &taken);
     notes.extend(jitters.iter().map(|(name, jitter)| jittered(name, *jitter)));
     notes.extend(mapped(symbols, &arrays));
+    notes.extend(by_order);
     let warnings = [unknown, axes.warnings, suspicions, poor].concat();
     let fixed: Vec<ArrayId> = held.iter().map(|(id, _)| *id).collect();
     held.into_iter().for_each(|(id, values)| arrays[id.index()] = Some(values));

@@ -145,8 +145,18 @@ pub(super) fn read_one(
         let unique = inputs.unique;
         let name = &array.name;
         let spill = inputs.spill.as_deref();
-        let options =
-            ReadOptions { dimensions, name, spill, wanted, column: None, columns, is_wide, unique, texts };
+        let options = ReadOptions {
+            dimensions,
+            name,
+            spill,
+            wanted,
+            column: None,
+            columns,
+            is_wide,
+            is_named: false,
+            unique,
+            texts,
+        };
         source.read(&options).map_err(|error| {
             let is_about_columns = error.line == Some(1);
             let error = DataError::from(with_name(error, &array.name));

@@ -36,7 +36,7 @@ struct Has<'a> {
 /// Everything that looks like a mistake.
 pub(super) fn warnings(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], axes: &Axes) -> Vec<String> {
     let turned = (0..pieces.len()).filter_map(|place| transposed(symbols, inputs, pieces, place));
-    let mut warnings: Vec<String> = turned.collect();
+    let mut warnings: Vec<String> = turned.map(|own| own.to_string()).collect();
     if warnings.is_empty() {
         warnings.extend(pieces.iter().filter_map(|piece| named_as_columns(symbols, inputs, piece)));
     }
@@ -188,7 +188,7 @@ fn alike<'a>(one: &[&'a str], other: &[&'a str]) -> Option<(&'a str, &'a str)> {
 }
 
 /// A file whose rows are named as another file names the second axis, or its columns as another names the first.
-fn transposed(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], place: usize) -> Option<String> {
+fn transposed(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], place: usize) -> Option<DataError> {
     let piece = &pieces[place];
     let Content::Dense(_) = &piece.content else { return None };
     let [rows, columns] = piece.letters[..] else { return None };
@@ -218,17 +218,64 @@ fn transposed(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], place: usize
     let name = &symbols.array(piece.array).name;
     (turned && !straight).then(|| {
         let (rows, columns) = (&symbols.axis(axis(rows)).name, &symbols.axis(axis(columns)).name);
-        format!(
+        DataError::new(format!(
             "{} looks transposed beside other files: its rows are read as {rows} and its columns as {columns}, and their labels \
-             stand on the other axis there\n  help: {}",
-            piece.name(),
-            match piece.group {
-                // The option is one for all files of an array.
-                Some(_) => format!("write this file, or the others, the other way round (`--transpose {name}` turns all of them)"),
-                None => transpose(inputs, name),
+             stand on the other axis there",
+            piece.name()
+        ))
+        .help(match piece.group {
+            // The option is one for all files of an array.
+            Some(_) => {
+                format!("write this file, or the others, the other way round (`--transpose {name}` turns all of them)")
             }
-        )
+            None => transpose(inputs, name),
+        })
     })
+}
+
+/// Files that cannot be bound as they are, since their labels stand on the other axis in other files.
+pub(super) fn transposed_by_labels(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece]) -> Vec<DataError> {
+    (0..pieces.len()).filter_map(|place| transposed(symbols, inputs, pieces, place)).collect()
+}
+
+/// For each axis on which some files have labels and others have none: both are taken to stand in one order.
+pub(super) fn joined_by_order(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for axis in (0..symbols.axes.len()).map(AxisId::from) {
+        let own = symbols.axis(axis);
+        if own.parent.is_some() || inputs.labels.iter().any(|given| given.axis == own.name) {
+            continue;
+        }
+        let (mut with, mut without) = (BTreeSet::new(), BTreeSet::new());
+        for piece in pieces {
+            let name = || format!("`{}` ({})", symbols.array(piece.array).name, piece.name());
+            for (dimension, letter) in piece.letters.iter().enumerate() {
+                if symbols.letter(*letter).axis != axis {
+                    continue;
+                }
+                let labels = labels_of(&piece.content, dimension);
+                // Counters say the order themselves.
+                let is_counter = || labels.iter().enumerate().all(|(place, own)| *own == place.to_string());
+                match (labels.is_empty(), &piece.content) {
+                    (true, Content::Dense(dense)) if dense.shape[dimension] > 1 => _ = without.insert(name()),
+                    (true, Content::Coordinates(_) | Content::Documents(_)) => _ = without.insert(name()),
+                    (true, _) => {}
+                    (false, _) if is_counter() => {}
+                    (false, _) => _ = with.insert(name()),
+                }
+            }
+        }
+        if !with.is_empty() && !without.is_empty() {
+            let list = |all: BTreeSet<String>| all.into_iter().collect::<Vec<_>>().join(", ");
+            notes.push(format!(
+                "labels of axis `{}` stand in {}, and none in {}: what has none is taken in the same order",
+                own.name,
+                list(with),
+                list(without)
+            ));
+        }
+    }
+    notes
 }
 
 /// A table whose column of row labels has the name of the axis that its columns are read as: `gene` above the labels of the rows, where

@@ -12,6 +12,9 @@
 //! seldom, and where it is shifted `p` lies on one side ([`Calibrated`] says how this is judged). With another program to draw from, what
 //! is found is the difference between the two.
 //!
+//! A row of multiplicity m is drawn and fitted as m rows, since that is what it stands for: one value that is drawn once and counted m times would say
+//! more than it knows.
+//!
 //! Positions on an axis of components (topics, factors, classes) have no identity, and factors no sign. Those of q are put in the order and given the signs in which their
 //! means are closest to what the data were drawn from, which is slightly in favour of q where components are much alike.
 //!
@@ -126,7 +129,7 @@ pub fn calibrate(
         totals: asked.totals.clone(),
     };
     // What is wrong with programs and inputs is found with the first data set.
-    let first = simulate::from_prior(source, &of_source, &wanted(0))?;
+    let first = simulate::from_prior_by_rows(source, &of_source, &wanted(0))?;
     let pair = Pair::of(compiled, &inputs, &first)?;
     let done = AtomicUsize::new(0);
     let outcomes = side_by_side(asked.fits, asked.threads, &|number| {
@@ -134,7 +137,7 @@ pub fn calibrate(
             return Err(Error::Stopped);
         }
         let wanted = wanted(number);
-        let drawn = simulate::from_prior(source, &of_source, &wanted)?;
+        let drawn = simulate::from_prior_by_rows(source, &of_source, &wanted)?;
         let outcome = pair.outcome(&drawn, wanted.seed, asked);
         progress(done.fetch_add(1, Ordering::Relaxed) + 1);
         outcome
@@ -214,6 +217,7 @@ impl<'a> Pair<'a> {
         let is_drawn = |own: &&Statement| own.observed && !is_given(&symbols.array(own.target).name);
         let wanted: Vec<ArrayId> = model.statements.iter().filter(is_drawn).map(|own| own.target).collect();
         let (bound, labels) = bind_to_draw(model, inputs, &wanted)?;
+        let (bound, labels) = simulate::by_rows(model, bound, labels)?;
         let shapes =
             |own: ArrayId, other: ArrayId| (bound.shape(symbols, own), drawn.bound.shape(theirs, other));
         let mut data = Vec::new();

@@ -1,7 +1,8 @@
 //! Posterior predictive checks: do data that a fit would produce look like those that it was made from?
 //!
 //! Data are drawn again and again from the fit ([`simulate::from_fit`]): latents from q, data given these, rows of counts with their
-//! totals. For each array, each group of a ragged one or each label of an axis, a statistic T of the entries that were observed is
+//! totals. A row of multiplicity m is m rows, in the data and in replicates, each of which has draws of its own; where multiplicities are no whole
+//! numbers, one draw of a row counts as often as the row weighs in every statistic. For each array, each group of a ragged one or each label of an axis, a statistic T of the entries that were observed is
 //! compared with the same entries of each replicate. With R replicates the two-sided posterior predictive p-value is
 //! `min(1, 2 min(1 + #{T_rep >= T}, 1 + #{T_rep <= T}) / (R + 1))`.
 //!
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use cavi_algebra::ArrayId;
+use cavi_algebra::{ArrayId, AxisId};
 use cavi_executor::BoundArray;
 use cavi_families::Prediction;
 use cavi_numerics::Threads;
@@ -34,6 +35,7 @@ use crate::heldout::{is_there, log_weights, unflat};
 use crate::impute::arrays;
 use crate::prepare::Problem;
 use crate::reopen::Reopened;
+use crate::rows::{Repeated, RowWeights};
 use crate::simulate;
 pub use pareto::k_hat;
 pub use statistics::{ALL, Statistic};
@@ -74,6 +76,8 @@ pub struct Checked {
     pub draws: usize,
     /// Of the draws.
     pub seed: u64,
+    /// What is to be known about them.
+    pub notes: Vec<String>,
 }
 
 impl Checked {
@@ -103,7 +107,7 @@ impl Checked {
                 "verdict": row.verdict,
             })
         });
-        json!({ "draws": self.draws, "seed": self.seed, "q": q, "statistics": each.collect::<Vec<_>>() })
+        json!({ "draws": self.draws, "seed": self.seed, "q": q, "statistics": each.collect::<Vec<_>>(), "notes": self.notes })
     }
 }
 
@@ -202,13 +206,15 @@ struct Group {
     /// The cells in C order.
     cells: Vec<usize>,
     values: Vec<f64>,
+    /// How often each counts.
+    weights: Vec<f64>,
     rows: (Vec<u32>, usize),
     columns: (Vec<u32>, usize),
 }
 
 impl Group {
     fn value(&self, statistic: Statistic, values: &[f64]) -> f64 {
-        statistic.value(values, (&self.rows.0, self.rows.1), (&self.columns.0, self.columns.1))
+        statistic.value(values, &self.weights, (&self.rows.0, self.rows.1), (&self.columns.0, self.columns.1))
     }
 }
 
@@ -233,24 +239,34 @@ pub fn check(fit: &Reopened, asked: &Asked) -> Result<Checked, Error> {
                 .possible("25 or more"),
         ]));
     }
-    let rows = statistics_of(fit, asked)?;
+    let (rows, notes) = statistics_of(fit, asked)?;
     let q = weights(fit, asked);
     if is_stopped(asked.stop.as_ref()) {
         return Err(Error::Stopped);
     }
-    Ok(Checked { rows, q, draws: asked.draws, seed: asked.seed })
+    Ok(Checked { rows, q, draws: asked.draws, seed: asked.seed, notes })
 }
 
-/// Statistics of the data and of replicates, array by array.
-fn statistics_of(fit: &Reopened, asked: &Asked) -> Result<Vec<Row>, Error> {
+/// Statistics of the data and of replicates, array by array, and what is to be known about them.
+fn statistics_of(fit: &Reopened, asked: &Asked) -> Result<(Vec<Row>, Vec<String>), Error> {
     if asked.draws < 20 {
         return Err(Error::Usage(vec![
             DataError::new(format!("`--draws {}` are too few replicates to compare with", asked.draws))
                 .possible("20 or more"),
         ]));
     }
-    let problem = fit.problem.as_given();
-    let looked_at = looked_at(problem, asked)?;
+    let given = fit.problem.as_given();
+    let mut notes = Vec::new();
+    let repeated = Repeated::of(&given.model, &given.binding).unwrap_or_else(|reason| {
+        notes.push(format!("one draw of a row counts as often as the row weighs: {}", reason.message));
+        None
+    });
+    let rows = match &repeated {
+        None => None,
+        Some(own) => Some(given.with_data(own.binding.clone())?),
+    };
+    let problem = rows.as_ref().map_or(given, Problem::as_given);
+    let looked_at = looked_at(problem, repeated.as_ref(), asked)?;
     let threads = Threads::new(asked.threads);
     let factors = simulate::Factors::of(fit)?;
     let replicate = |draw: usize| -> Result<Vec<f64>, Error> {
@@ -258,7 +274,8 @@ fn statistics_of(fit: &Reopened, asked: &Asked) -> Result<Vec<Row>, Error> {
             return Err(Error::Stopped);
         }
         let seed = asked.seed.wrapping_add(draw as u64);
-        let drawn = simulate::from_factors(fit, &factors, &simulate::Asked { seed, totals: Vec::new() })?;
+        let wanted = simulate::Asked { seed, totals: Vec::new() };
+        let drawn = simulate::from_factors(fit, &factors, repeated.as_ref(), &wanted)?;
         let mut found = Vec::new();
         for array in &looked_at {
             let (BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. }) =
@@ -282,7 +299,7 @@ fn statistics_of(fit: &Reopened, asked: &Asked) -> Result<Vec<Row>, Error> {
             }
         }
     }
-    Ok(rows)
+    Ok((rows, notes))
 }
 
 /// A statistic of the data among those of the replicates; `None` where it has no value.
@@ -311,7 +328,7 @@ fn row(array: &Array, group: &Group, statistic: Statistic, replicates: &[f64]) -
 }
 
 /// The arrays, the statistics and the groups that are asked for.
-fn looked_at(problem: &Problem, asked: &Asked) -> Result<Vec<Array>, Error> {
+fn looked_at(problem: &Problem, repeated: Option<&Repeated>, asked: &Asked) -> Result<Vec<Array>, Error> {
     let wanted: Vec<Statistic> =
         asked.statistics.iter().map(|name| named(name)).collect::<Result<_, Error>>()?;
     let symbols = &problem.model.symbols;
@@ -328,7 +345,7 @@ fn looked_at(problem: &Problem, asked: &Asked) -> Result<Vec<Array>, Error> {
             false => wanted.iter().copied().filter(suits).collect(),
         };
         axes.extend(Dimension::of(problem, id).iter().flat_map(Dimension::names));
-        let groups = groups(problem, id, asked.by.as_deref());
+        let groups = groups(problem, repeated, id, asked.by.as_deref());
         if !statistics.is_empty() && !groups.is_empty() {
             found.push(Array { id, name: own.name.clone(), prediction, statistics, groups });
         }
@@ -362,12 +379,14 @@ fn named(name: &str) -> Result<Statistic, Error> {
     })
 }
 
-/// The entries of an array that were observed: all together, by the group of a ragged axis, or by the labels of an axis. An array that does
-/// not have that axis has no groups.
-fn groups(problem: &Problem, id: ArrayId, by: Option<&str>) -> Vec<Group> {
+/// The entries of an array that were observed and count: all together, by the group of a ragged axis, or by the labels of an axis. An array that does
+/// not have that axis has no groups. Of a group that stands for several, which are alike, the first is looked at.
+fn groups(problem: &Problem, repeated: Option<&Repeated>, id: ArrayId, by: Option<&str>) -> Vec<Group> {
     let (symbols, bound) = (&problem.model.symbols, &problem.binding.bound);
     let (own, shape) = (symbols.array(id), bound.shape(symbols, id));
     let data = bound.array(id);
+    let statement = problem.model.statement_of(id).expect("data that are predicted have a statement");
+    let weights = RowWeights::of_statement(symbols, bound, statement);
     let dimensions = Dimension::of(problem, id);
     // Which dimension says the group, and how many of its labels, from the first on.
     let by_label = dimensions.iter().enumerate().find_map(|(place, dimension)| {
@@ -383,6 +402,24 @@ fn groups(problem: &Problem, id: ArrayId, by: Option<&str>) -> Vec<Group> {
     let label = |position: usize| {
         by_label.map(|(dimension, first, end)| dimensions[dimension].labels(position)[first..end].join("/"))
     };
+    let firsts = by_label.and_then(|(dimension, _, end)| {
+        let axis = symbols.letter(own.letters[dimension]).axis;
+        let mut above: Vec<AxisId> =
+            std::iter::successors(Some(axis), |own| symbols.axis(*own).parent).collect();
+        above.truncate((above.len() + 1).saturating_sub(end));
+        let group = *above.last()?;
+        let firsts = repeated?.firsts(group)?;
+        let position = move |place: usize| {
+            let ragged =
+                above[..above.len() - 1].iter().filter_map(|own| bound.axes[own.index()].parent.as_ref());
+            ragged.fold(place, |place, parent| parent[place])
+        };
+        Some((0..shape[dimension]).map(|place| firsts[position(place)]).collect::<Vec<bool>>())
+    });
+    let is_first = |place: &[usize]| match (&firsts, by_label) {
+        (Some(firsts), Some((dimension, ..))) => firsts[place[dimension]],
+        _ => true,
+    };
     let labels: Vec<Option<String>> = match by_label {
         Some((dimension, ..)) => (0..shape[dimension]).map(label).collect(),
         None => vec![None],
@@ -392,7 +429,8 @@ fn groups(problem: &Problem, id: ArrayId, by: Option<&str>) -> Vec<Group> {
     for cell in 0..shape.iter().product() {
         let place = unflat(&shape, cell);
         let (value, true) = data.entry(&shape, &place) else { continue };
-        if !is_there(own, &place) {
+        let weight = weights.at(&|dimension| place[dimension]);
+        if !is_there(own, &place) || weight == 0.0 || !is_first(&place) {
             continue;
         }
         let label = &labels[by_label.map_or(0, |(dimension, ..)| place[dimension])];
@@ -404,6 +442,7 @@ fn groups(problem: &Problem, id: ArrayId, by: Option<&str>) -> Vec<Group> {
                 label: label.clone(),
                 cells: Vec::new(),
                 values: Vec::new(),
+                weights: Vec::new(),
                 rows: none.clone(),
                 columns: none,
             };
@@ -412,6 +451,7 @@ fn groups(problem: &Problem, id: ArrayId, by: Option<&str>) -> Vec<Group> {
         let (group, [rows, columns]) = &mut found[group];
         group.cells.push(cell);
         group.values.push(value);
+        group.weights.push(weight);
         let next = |seen: &mut BTreeMap<usize, u32>, position: usize| {
             let next = seen.len() as u32;
             *seen.entry(position).or_insert(next)

@@ -107,60 +107,96 @@ impl Statistic {
         }
     }
 
-    /// Its value; NaN where it has none. `rows` and `columns` are the places of each entry on the first and on the last axis, from 0 to
-    /// the number that stands beside them.
-    pub fn value(self, values: &[f64], rows: (&[u32], usize), columns: (&[u32], usize)) -> f64 {
-        let count = values.len() as f64;
+    /// Its value; NaN where it has none. Each of the `values` counts as often as it weighs; `rows` and `columns` are the places of each entry on
+    /// the first and on the last axis, from 0 to the number that stands beside them.
+    pub fn value(
+        self,
+        values: &[f64],
+        weights: &[f64],
+        rows: (&[u32], usize),
+        columns: (&[u32], usize),
+    ) -> f64 {
+        let own = Weighted { values, weights };
         match self {
-            Statistic::Zeros => values.iter().filter(|value| **value == 0.0).count() as f64 / count,
-            Statistic::Mean => mean(values),
-            Statistic::Variance => moment(values, 2),
-            Statistic::Dispersion => moment(values, 2) / mean(values),
+            Statistic::Zeros => own.sum(|value| f64::from(value == 0.0)) / own.count(),
+            Statistic::Mean => own.mean(),
+            Statistic::Variance => own.moment(2),
+            Statistic::Dispersion => own.moment(2) / own.mean(),
             Statistic::Max => values.iter().copied().fold(f64::NAN, f64::max),
             Statistic::Min => values.iter().copied().fold(f64::NAN, f64::min),
-            Statistic::Skewness => moment(values, 3) / moment(values, 2).powi(3).sqrt(),
-            Statistic::Kurtosis => moment(values, 4) / moment(values, 2).powi(2),
-            Statistic::Rows => spread_of_totals(values, rows),
-            Statistic::Columns => spread_of_totals(values, columns),
-            Statistic::Commonest => frequencies(values).into_iter().fold(f64::NAN, f64::max),
+            Statistic::Skewness => own.moment(3) / own.moment(2).powi(3).sqrt(),
+            Statistic::Kurtosis => own.moment(4) / own.moment(2).powi(2),
+            Statistic::Rows => own.spread_of_totals(rows),
+            Statistic::Columns => own.spread_of_totals(columns),
+            Statistic::Commonest => own.frequencies().into_iter().fold(f64::NAN, f64::max),
             Statistic::Entropy => {
-                let parts = frequencies(values).into_iter().filter(|own| *own > 0.0);
+                let parts = own.frequencies().into_iter().filter(|own| *own > 0.0);
                 parts.map(|own| -own * ln(own)).sum()
             }
         }
     }
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+/// Numbers, each of which counts as often as it weighs.
+struct Weighted<'a> {
+    values: &'a [f64],
+    weights: &'a [f64],
 }
 
-/// The central moment of an order.
-fn moment(values: &[f64], order: i32) -> f64 {
-    let centre = mean(values);
-    values.iter().map(|value| (value - centre).powi(order)).sum::<f64>() / values.len() as f64
-}
-
-fn spread_of_totals(values: &[f64], (places, count): (&[u32], usize)) -> f64 {
-    if count < 2 {
-        return f64::NAN;
+impl Weighted<'_> {
+    fn sum(&self, of: impl Fn(f64) -> f64) -> f64 {
+        self.values.iter().zip(self.weights).map(|(value, weight)| weight * of(*value)).sum()
     }
-    let mut totals = vec![0.0; count];
-    values.iter().zip(places).for_each(|(value, place)| totals[*place as usize] += value);
-    moment(&totals, 2) / mean(&totals)
-}
 
-/// The share of each class, from position 0 on.
-fn frequencies(values: &[f64]) -> Vec<f64> {
-    let mut shares: Vec<f64> = Vec::new();
-    for value in values {
-        let place = *value as usize;
-        if shares.len() <= place {
-            shares.resize(place + 1, 0.0);
+    fn count(&self) -> f64 {
+        self.weights.iter().sum()
+    }
+
+    fn mean(&self) -> f64 {
+        self.sum(|value| value) / self.count()
+    }
+
+    /// The central moment of an order.
+    fn moment(&self, order: i32) -> f64 {
+        let centre = self.mean();
+        self.sum(|value| (value - centre).powi(order)) / self.count()
+    }
+
+    /// The variance of totals over their mean. A place all of whose entries weigh alike is so many places with the same total; else each entry
+    /// adds as often as it weighs.
+    fn spread_of_totals(&self, (places, count): (&[u32], usize)) -> f64 {
+        if count < 2 {
+            return f64::NAN;
         }
-        shares[place] += 1.0 / values.len() as f64;
+        let mut own = vec![f64::NAN; count];
+        let mut is_alike = true;
+        for (place, weight) in places.iter().zip(self.weights) {
+            let own = &mut own[*place as usize];
+            is_alike &= own.is_nan() || *own == *weight;
+            *own = *weight;
+        }
+        let mut totals = vec![0.0; count];
+        for ((value, weight), place) in self.values.iter().zip(self.weights).zip(places) {
+            totals[*place as usize] += if is_alike { *value } else { weight * value };
+        }
+        let weights = if is_alike { own } else { vec![1.0; count] };
+        let totals = Weighted { values: &totals, weights: &weights };
+        totals.moment(2) / totals.mean()
     }
-    shares
+
+    /// The share of each class, from position 0 on.
+    fn frequencies(&self) -> Vec<f64> {
+        let count = self.count();
+        let mut shares: Vec<f64> = Vec::new();
+        for (value, weight) in self.values.iter().zip(self.weights) {
+            let place = *value as usize;
+            if shares.len() <= place {
+                shares.resize(place + 1, 0.0);
+            }
+            shares[place] += weight / count;
+        }
+        shares
+    }
 }
 
 #[cfg(test)]
@@ -171,7 +207,9 @@ mod tests {
     fn values_are_those_of_the_definitions() {
         // scipy.stats.skew and kurtosis(fisher = False) of these numbers, and the others by hand.
         let values = [0.0, 0.0, 1.0, 2.0, 7.0, 2.0];
-        let of = |own: Statistic| own.value(&values, (&[0, 0, 0, 1, 1, 1], 2), (&[0, 1, 2, 0, 1, 2], 3));
+        let of = |own: Statistic| {
+            own.value(&values, &[1.0; 6], (&[0, 0, 0, 1, 1, 1], 2), (&[0, 1, 2, 0, 1, 2], 3))
+        };
         let expected = [
             (Statistic::Zeros, 1.0 / 3.0),
             (Statistic::Mean, 2.0),
@@ -193,6 +231,36 @@ mod tests {
                 statistic.name(),
                 of(statistic)
             );
+        }
+    }
+
+    /// Rows, and columns, that count twice or not at all are those that stand twice or not at all.
+    #[test]
+    fn what_weighs_stands_as_often() {
+        let all: [f64; 9] = [0.0, 3.0, 1.0, 2.0, 7.0, 2.0, 5.0, 5.0, 0.0];
+        let table = |rows: &[usize], weight: &dyn Fn(usize) -> f64| {
+            let mut own = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            for (place, row) in rows.iter().enumerate() {
+                for column in 0..3 {
+                    own.0.push(all[3 * row + column]);
+                    own.1.push(weight(*row));
+                    own.2.push(place as u32);
+                    own.3.push(column as u32);
+                }
+            }
+            own
+        };
+        let (once, twice) = (table(&[0, 2], &|row| [2.0, 0.0, 1.0][row]), table(&[0, 0, 2], &|_| 1.0));
+        for statistic in ALL {
+            let of = |own: &(Vec<f64>, Vec<f64>, Vec<u32>, Vec<u32>), rows: usize| {
+                let plain = statistic.value(&own.0, &own.1, (&own.2, rows), (&own.3, 3));
+                // The same table turned around.
+                (plain, statistic.value(&own.0, &own.1, (&own.3, 3), (&own.2, rows)))
+            };
+            let (one, other) = (of(&once, 2), of(&twice, 3));
+            let close = |one: f64, other: f64| (one - other).abs() < 1e-12 * other.abs().max(1.0);
+            let name = statistic.name();
+            assert!(close(one.0, other.0) && close(one.1, other.1), "{name}: {one:?} and {other:?}");
         }
     }
 }

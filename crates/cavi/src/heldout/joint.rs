@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-use cavi_algebra::{ArrayId, ArrayKind, BlockId, Mode, Subscript};
+use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, Mode, Subscript};
 use cavi_derivation::copy::{Copy, copy};
-use cavi_executor::BoundArray;
+use cavi_executor::{Bound, BoundArray};
 use cavi_families::Slices;
 use cavi_model::Statement;
 use cavi_numerics::Threads;
@@ -76,6 +76,14 @@ pub(crate) fn log_weights(
             let copy = copy(model, &equations.symbols, statement).map_err(|reason| {
                 format!("the density of `{}` is not evaluated: {reason}", name(statement.target))
             })?;
+            // m rows have m draws of what is their own.
+            if let Some(by) = counts_one_draw(bound, &copy).filter(|_| uncertain(statement.target)) {
+                return Err(format!(
+                    "`{}` counts rows more than once, and one draw of `{}` would stand for all of them",
+                    name(by),
+                    name(statement.target)
+                ));
+            }
             densities.push(density(fit, statement, copy));
         }
     }
@@ -113,6 +121,19 @@ pub(crate) fn log_weights(
         densities.iter().map(|density| density.log(&arrays, &bound.axes, &shapes)).sum::<f64>() - log_q
     };
     Ok(Threads::new(threads).map(draws, each))
+}
+
+/// A multiplicity of the rows of a statement by which some count neither once nor not at all.
+fn counts_one_draw(bound: &Bound, copy: &Copy) -> Option<ArrayId> {
+    let counts = |array: &ArrayId| {
+        let (BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. }) = bound.array(*array);
+        values.iter().any(|own| *own != 0.0 && *own != 1.0)
+    };
+    let arrays = copy.weights.iter().filter_map(|atom| match atom {
+        Atom::Value(array, _) => Some(*array),
+        _ => None,
+    });
+    arrays.into_iter().find(counts)
 }
 
 /// The copies of a statement.

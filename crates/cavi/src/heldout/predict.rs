@@ -34,6 +34,7 @@ use crate::bind::Hidden;
 use crate::means::mean;
 use crate::prepare::EntryAxis;
 use crate::prepare::written_out::written_out;
+use crate::rows::RowWeights;
 
 /// How many draws from q an expectation without a closed form takes.
 pub const DRAWS: usize = 200;
@@ -483,18 +484,10 @@ impl Predictor<'_> {
         if let Some(weights) = &part.hidden.weights {
             return weights.clone();
         }
-        let entries = part.hidden.values.len() / part.width.max(1);
-        let mut weights = vec![1.0; entries];
-        if !part.copy.weights.is_empty() {
-            let shapes = self.shapes();
-            let world = self.world(part, &[], &shapes);
-            let mut batch = self.batch(part, &world, 0..entries);
-            for atom in &part.copy.weights {
-                let own = batch.sum(&Sum::atom(atom.clone())).spread(entries);
-                weights.iter_mut().zip(own).for_each(|(weight, own)| *weight *= own);
-            }
-        }
-        weights
+        let weights = RowWeights::of(&part.copy.symbols, self.bound, &part.copy.weights, &part.letters);
+        let coordinates = &part.hidden.coordinates;
+        let entries = 0..part.hidden.values.len() / part.width.max(1);
+        entries.map(|entry| weights.at(&|dimension| coordinates[dimension][entry] as usize)).collect()
     }
 
     pub(super) fn shapes(&self) -> Vec<Vec<usize>> {

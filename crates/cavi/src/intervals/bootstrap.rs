@@ -3,7 +3,8 @@
 //! **Parametric**: the fit is taken for the truth, data are drawn from it (see `held.rs` for what is held and what is drawn anew), with the
 //! sizes, the missing entries and the row totals of its own, and fitted again from the q of the fit. **Of rows**: positions of an axis are drawn
 //! with replacement from the data themselves (`resampled.rs`), which does not believe the program; latents of these rows have no
-//! interval, since the rows differ. Components are put in the order of the fit (`components.rs`).
+//! interval, since the rows differ. A row of multiplicity m is m rows, each with data drawn by themselves, so that what is fitted again has them
+//! written out; the first of them has the interval of the row. Components are put in the order of the fit (`components.rs`).
 //!
 //! With `t` the mean in the fit and `t*` the means in the fits to other data, the **basic** interval takes `t* - t` to be distributed as `t` less
 //! the truth, `[2 t - q_hi(t*), 2 t - q_lo(t*)]`, so that a shrinkage that both have is taken out; of positive numbers on the scale of their
@@ -36,6 +37,7 @@ use crate::fit::is_stopped;
 use crate::means::{Mean, mean};
 use crate::prepare::Problem;
 use crate::reopen::Reopened;
+use crate::rows::Repeated;
 use crate::sample::quantile;
 use crate::simulate;
 
@@ -117,12 +119,24 @@ pub fn bootstrap(
         ))
         .into());
     }
-    let problem = fit.problem.as_given();
+    let given = fit.problem.as_given();
+    let repeated = match &asked.draws {
+        Draws::Rows(_) => None,
+        Draws::Fit => Repeated::of(&given.model, &given.binding).map_err(|own| {
+            own.help("`--rows AXIS` draws rows of the data with the weights that they have, and `--linear-response` draws nothing")
+        })?,
+    };
+    let rows = match &repeated {
+        None => None,
+        Some(own) => Some(fit.problem.with_data(own.binding.clone())?),
+    };
+    let fitted = rows.as_ref().unwrap_or(&fit.problem);
+    let problem = fitted.as_given();
     let resampling = match &asked.draws {
         Draws::Fit => None,
         Draws::Rows(axis) => Some(Resampling::along(problem, axis)?),
     };
-    let is_row = |array: ArrayId| resampling.as_ref().is_some_and(|own| own.rows.has_rows(array));
+    let is_row = |array: ArrayId| resampling.as_ref().is_some_and(|own| own.rows().has_rows(array));
     if let (Some(name), Draws::Rows(axis)) = (row_among(problem, &asked.names, &is_row), &asked.draws) {
         return Err(DataError::new(format!(
             "`{name}` belongs to rows along `{axis}`, which differ in each data set: it has no interval by `--rows`"
@@ -133,7 +147,11 @@ pub fn bootstrap(
     }
     let refit = Refit::of(fit, asked)?;
     // A fit that stopped early would go on in every refit, and its distance from them would not be that of the truth from it.
-    let (base, _) = refit.run(&fit.problem, &fit.parameters, &|_| false)?;
+    let is_repeated = |id: BlockId| match &repeated {
+        Some(own) => fitted.equations.block(id).members.iter().any(|member| own.latent(*member).is_some()),
+        None => false,
+    };
+    let (base, _) = refit.run(fitted, &fit.parameters, &is_repeated)?;
     let mut wanted = targets(problem, &base, &asked.names)?;
     wanted.retain(|own| !is_row(own.array));
     if wanted.is_empty() {
@@ -157,6 +175,7 @@ pub fn bootstrap(
         refit: &refit,
         held: held.as_ref(),
         resampling: resampling.as_ref(),
+        repeated: repeated.as_ref(),
         components: Components::of(problem, &of_base, &is_new),
         wanted: &wanted,
         is_new: &is_new,
@@ -204,7 +223,14 @@ pub fn bootstrap(
         .enumerate()
         .map(|(place, own)| setting.variable(fit, own, &means, place, asked))
         .collect();
-    notes.extend(went_on(&wanted, &variables));
+    let without = |own: &&Target| setting.shown(fit, own).1.len() < stated(fit, own).len();
+    for own in wanted.iter().filter(without) {
+        let name = &problem.model.symbols.array(own.array).name;
+        notes.push(format!("what `{name}` has for rows of weight 0 has no interval: these are no rows"));
+    }
+    let shown =
+        |own: &Target| setting.shown(fit, own).1.into_iter().map(|(new, _)| own.mean.values[new]).collect();
+    notes.extend(went_on(&wanted.iter().map(shown).collect::<Vec<Vec<f64>>>(), &variables));
     let (method, how) = match &asked.draws {
         Draws::Fit => {
             ("bootstrap", "parametric bootstrap: fits to data that were drawn from the fit".to_owned())
@@ -225,12 +251,18 @@ pub fn bootstrap(
 /// By how many of the standard deviations of the refits a mean moves before the refits for a fit to be called unfinished.
 const MOVED: f64 = 0.5;
 
+/// A spread of refits that is smaller than this, relative to the largest mean of the variable, is rounding.
+const STILL: f64 = 1e-9;
+
 /// What there is to say where the fit went on before its refits, so that its means are not those that the intervals stand about.
-fn went_on(wanted: &[Target], variables: &[Variable]) -> Option<String> {
+fn went_on(at_rest: &[Vec<f64>], variables: &[Variable]) -> Option<String> {
     let mut most = 0.0_f64;
     let mut moved: Vec<&str> = Vec::new();
-    for (own, variable) in wanted.iter().zip(variables) {
-        let each = own.mean.values.iter().zip(&variable.intervals).filter(|(_, interval)| interval.sd > 0.0);
+    for (own, variable) in at_rest.iter().zip(variables) {
+        let each = own.iter().zip(&variable.intervals);
+        let largest = variable.intervals.iter().map(|own| own.mean.abs()).fold(0.0, f64::max);
+        // What refits do not move, rounding apart, has no spread to compare with.
+        let each = each.filter(|(_, interval)| interval.sd > STILL * largest);
         let far = each.map(|(at_rest, own)| (at_rest - own.mean).abs() / own.sd).fold(0.0, f64::max);
         if far > MOVED {
             moved.push(&variable.name);
@@ -245,6 +277,13 @@ fn went_on(wanted: &[Target], variables: &[Variable]) -> Option<String> {
             crate::bind::list(&moved)
         )
     })
+}
+
+/// The means of a latent as the fit states them.
+fn stated(fit: &Reopened, own: &Target) -> Vec<f64> {
+    let given = fit.problem.as_given();
+    let stated = mean(&given.equations, &given.binding.bound, &fit.parameters, own.array);
+    stated.map_or_else(|| own.mean.values.clone(), |own| own.values)
 }
 
 /// The first name that is that of a latent of rows.
@@ -265,6 +304,7 @@ struct Setting<'a> {
     refit: &'a Refit,
     held: Option<&'a Held>,
     resampling: Option<&'a Resampling<'a>>,
+    repeated: Option<&'a Repeated>,
     components: Components,
     wanted: &'a [Target],
     /// Whether a latent belongs to other rows in other data.
@@ -306,6 +346,26 @@ impl Setting<'_> {
         }
     }
 
+    /// The means that the fit states, and the elements that have an interval: each in the data that are fitted again, and in the fit. Of rows
+    /// that are written out these are the first of each.
+    fn shown(&self, fit: &Reopened, own: &Target) -> (Vec<f64>, Vec<(usize, usize)>) {
+        let stated = stated(fit, own);
+        let cells = match self.repeated.filter(|repeated| repeated.latent(own.array).is_some()) {
+            None => (0..own.mean.values.len()).map(|cell| (cell, cell)).collect(),
+            Some(repeated) => {
+                let bound = &fit.problem.as_given().binding.bound;
+                let before: Vec<usize> = own.mean.axes.iter().map(|axis| bound.size(*axis)).collect();
+                repeated
+                    .copies(&own.mean.axes, &own.mean.shape, &before)
+                    .elements
+                    .into_iter()
+                    .next()
+                    .unwrap_or_default()
+            }
+        };
+        (stated, cells)
+    }
+
     /// The intervals of one latent, from its means in all fits.
     fn variable(
         &self,
@@ -317,15 +377,14 @@ impl Setting<'_> {
     ) -> Variable {
         let symbols = &self.problem.model.symbols;
         let support = symbols.array(own.array).support;
-        let stated = mean(&self.problem.equations, &self.problem.binding.bound, &fit.parameters, own.array);
-        let stated = stated.map_or_else(|| own.mean.values.clone(), |own| own.values);
         let labelled = Labelled(self.problem);
-        let intervals = (0..own.mean.values.len()).map(|cell| {
+        let (stated, cells) = self.shown(fit, own);
+        let intervals = cells.into_iter().map(|(cell, was)| {
             let mut all: Vec<f64> = means.iter().map(|own| own[place].values[cell]).collect();
             let (low, high) = interval(support, own.mean.values[cell], &mut all, asked.form, asked.level);
             Interval {
                 labels: labelled.labels(&own.mean, cell),
-                mean: stated[cell],
+                mean: stated[was],
                 sd: deviation(&all),
                 low,
                 high,

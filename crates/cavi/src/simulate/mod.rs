@@ -16,7 +16,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cavi_algebra::{ArrayId, ArrayKind, Equations, Mode};
+use cavi_algebra::{ArrayId, ArrayKind, Atom, Equations, Mode};
+use cavi_derivation::multiplicities;
 use cavi_executor::{Bound, BoundArray, Parameters};
 use cavi_files::memory;
 use cavi_model::{Model, Statement};
@@ -30,7 +31,8 @@ use crate::heldout::{sources, unflat, write_out};
 use crate::prepare::Problem;
 use crate::reopen::Reopened;
 use crate::row_totals::RowTotals;
-use statement::Drawing;
+use crate::rows::Repeated;
+use statement::{Drawing, Drawn};
 pub use write::{File, Place};
 
 /// The first of the streams of random numbers that draws of statements use: one for each.
@@ -63,6 +65,8 @@ pub struct Simulated {
     pub data: Vec<ArrayId>,
     /// Data whose rows have the default total.
     pub assumed: Vec<String>,
+    /// Data of a fit of which some entries have no draw, where it saw none: how many are left missing, and why the first is.
+    pub left_out: Vec<(String, usize, String)>,
 }
 
 /// Draws latents and data from the prior. Data that the inputs give are not drawn.
@@ -70,6 +74,43 @@ pub struct Simulated {
 /// # Errors
 /// What is wrong with the inputs; an axis without a size; a total for data that have none; a prior that cannot be drawn from.
 pub fn from_prior(compiled: &Compiled, inputs: &Inputs, asked: &Asked) -> Result<Simulated, Error> {
+    of_prior(compiled, inputs, asked, &Ok)
+}
+
+/// The same with rows of weight written out: a row of multiplicity m is drawn m times, and counts once each time.
+///
+/// # Errors
+/// As [`from_prior`]; rows that cannot be written out.
+pub(crate) fn from_prior_by_rows(
+    compiled: &Compiled,
+    inputs: &Inputs,
+    asked: &Asked,
+) -> Result<Simulated, Error> {
+    of_prior(compiled, inputs, asked, &|(bound, labels)| by_rows(&compiled.model, bound, labels))
+}
+
+/// What is given to a simulation, with rows of weight written out.
+///
+/// # Errors
+/// Rows that cannot be written out.
+pub(crate) fn by_rows(model: &Model, bound: Bound, labels: Labels) -> Result<(Bound, Labels), DataError> {
+    let binding = Binding { bound, labels, ..Binding::default() };
+    let Binding { bound, labels, .. } = match Repeated::of(model, &binding)? {
+        Some(own) => own.binding,
+        None => binding,
+    };
+    Ok((bound, labels))
+}
+
+/// What becomes of what is given to a simulation.
+type Change<'a> = dyn Fn((Bound, Labels)) -> Result<(Bound, Labels), DataError> + 'a;
+
+fn of_prior(
+    compiled: &Compiled,
+    inputs: &Inputs,
+    asked: &Asked,
+    change: &Change<'_>,
+) -> Result<Simulated, Error> {
     let model = &compiled.model;
     let is_given = |own: &Statement| {
         let name = &model.symbols.array(own.target).name;
@@ -78,16 +119,23 @@ pub fn from_prior(compiled: &Compiled, inputs: &Inputs, asked: &Asked) -> Result
     let wanted: Vec<&Statement> = model.statements.iter().filter(|own| !is_given(own)).collect();
     let data: Vec<ArrayId> = wanted.iter().filter(|own| own.observed).map(|own| own.target).collect();
     let totals = totals(model, asked, &data)?;
-    let (bound, labels) = bind_to_draw(model, inputs, &data)?;
+    let (bound, labels) = change(bind_to_draw(model, inputs, &data)?)?;
     let assumed = wanted
         .iter()
         .filter(|own| needs_total(own) && !totals.contains_key(&own.target))
         .map(|own| model.symbols.array(own.target).name.clone())
         .collect();
-    let mut simulated =
-        Simulated { model: model.clone(), bound, labels, latents: Vec::new(), data: Vec::new(), assumed };
+    let mut simulated = Simulated {
+        model: model.clone(),
+        bound,
+        labels,
+        latents: Vec::new(),
+        data: Vec::new(),
+        assumed,
+        left_out: Vec::new(),
+    };
     let total = |array: ArrayId, _: usize| totals.get(&array).copied().unwrap_or(TOTAL) as f64;
-    simulated.draw(&compiled.source, &wanted, asked.seed, &total)?;
+    simulated.draw(&compiled.source, &wanted, asked.seed, &total, None)?;
     Ok(simulated)
 }
 
@@ -136,37 +184,64 @@ impl Factors<'_> {
 /// # Errors
 /// Draws that have no value.
 pub fn from_fit(fit: &Reopened, asked: &Asked) -> Result<Simulated, Error> {
-    from_factors(fit, &Factors::of(fit)?, asked)
+    from_factors(fit, &Factors::of(fit)?, None, asked)
 }
 
-/// The same from factors that were worked out before, where a fit is drawn from again and again.
+/// The same from factors that were worked out before, where a fit is drawn from again and again; with rows of weight written out, where they
+/// are given so: each copy of a row has draws of its own.
 ///
 /// # Errors
 /// Draws that have no value.
-pub(crate) fn from_factors(fit: &Reopened, factors: &Factors<'_>, asked: &Asked) -> Result<Simulated, Error> {
+pub(crate) fn from_factors(
+    fit: &Reopened,
+    factors: &Factors<'_>,
+    repeated: Option<&Repeated>,
+    asked: &Asked,
+) -> Result<Simulated, Error> {
     let problem = fit.problem.as_given();
-    let (model, bound) = (&problem.model, &problem.binding.bound);
+    let model = &problem.model;
+    let binding = repeated.map_or(&problem.binding, |own| &own.binding);
+    let bound = &binding.bound;
     let wanted: Vec<&Statement> = model.statements.iter().filter(|own| own.observed).collect();
     let data: Vec<ArrayId> = wanted.iter().map(|own| own.target).collect();
     let totals = totals(model, asked, &data)?;
     let mut simulated = Simulated {
         model: model.clone(),
         bound: bound.clone(),
-        labels: problem.binding.labels.clone(),
+        labels: binding.labels.clone(),
         latents: Vec::new(),
         data: Vec::new(),
         assumed: Vec::new(),
+        left_out: Vec::new(),
     };
     let mut rng = ChaCha8Rng::seed_from_u64(asked.seed);
     rng.set_stream(FIRST_STREAM - 1);
     for id in 0..factors.equations.blocks.len() {
-        let source = sources(&factors.equations, bound, id.into());
-        for (variable, values) in source.draw(&factors.equations, &factors.parameters, &mut rng) {
-            // Missing data that are latent are drawn with the others.
-            if model.symbols.array(variable).kind == ArrayKind::Latent {
-                simulated.bound.arrays[variable.index()] = Some(BoundArray::full(values));
-                simulated.latents.push(variable);
+        let source = sources(&factors.equations, &problem.binding.bound, id.into());
+        let copies_of = |own: &ArrayId| repeated.and_then(|repeated| repeated.latent(*own));
+        let members = &factors.equations.block(id.into()).members;
+        let times = members.iter().filter_map(copies_of).map(|own| own.elements.len()).max().unwrap_or(1);
+        let mut all: BTreeMap<ArrayId, Vec<f64>> = BTreeMap::new();
+        for copy in 0..times.max(1) {
+            for (variable, values) in source.draw(&factors.equations, &factors.parameters, &mut rng) {
+                // Missing data that are latent are drawn with the others.
+                if model.symbols.array(variable).kind != ArrayKind::Latent {
+                    continue;
+                }
+                match copies_of(&variable) {
+                    None if copy == 0 => drop(all.insert(variable, values)),
+                    None => {}
+                    Some(own) => {
+                        let all = all.entry(variable).or_insert_with(|| vec![0.0; own.size]);
+                        let elements = own.elements.get(copy).into_iter().flatten();
+                        elements.for_each(|(new, old)| all[*new] = values[*old]);
+                    }
+                }
             }
+        }
+        for (variable, values) in all {
+            simulated.bound.arrays[variable.index()] = Some(BoundArray::full(values));
+            simulated.latents.push(variable);
         }
     }
     let symbols = &model.symbols;
@@ -183,7 +258,7 @@ pub(crate) fn from_factors(fit: &Reopened, factors: &Factors<'_>, asked: &Asked)
     for id in &data {
         simulated.bound.arrays[id.index()] = None;
     }
-    simulated.draw(&problem.source, &wanted, asked.seed, &total)?;
+    simulated.draw(&problem.source, &wanted, asked.seed, &total, Some(bound))?;
     Ok(simulated)
 }
 
@@ -209,6 +284,7 @@ pub(crate) fn like(
         latents: Vec::new(),
         data: Vec::new(),
         assumed: Vec::new(),
+        left_out: Vec::new(),
     };
     for (array, own) in values {
         simulated.bound.arrays[array.index()] = Some(BoundArray::full(own));
@@ -223,7 +299,7 @@ pub(crate) fn like(
         let place = unflat(&bound.shape(symbols, array), first);
         own.get(&array).map_or(0.0, |own| own.at(&|dimension| place[dimension]))
     };
-    simulated.draw(&problem.source, &wanted, rng.next_u64(), &total)?;
+    simulated.draw(&problem.source, &wanted, rng.next_u64(), &total, Some(bound))?;
     if let Some((name, largest)) = simulated.far().first() {
         return Err(DataError::new(format!(
             "data drawn from this fit are no data: draws of `{name}` reach {largest:.1e}"
@@ -301,6 +377,26 @@ impl Simulated {
         own.filter(|array| array.value.is_some()).map(|array| array.name.as_str()).collect()
     }
 
+    /// The multiplicities that weigh rows of what was drawn other than once, by their names, each with the data: a value was drawn for each
+    /// row, and a fit counts it as often as the row weighs.
+    pub fn weighed(&self) -> Vec<(&str, &str)> {
+        let symbols = &self.model.symbols;
+        let drawn = self.model.statements.iter().filter(|own| self.data.contains(&own.target));
+        let weighed = drawn.flat_map(|own| {
+            let atoms = multiplicities(symbols, &own.plates).into_iter();
+            atoms.filter_map(move |atom| match atom {
+                Atom::Value(by, _) => Some((by, own.target)),
+                _ => None,
+            })
+        });
+        let counts = |by: ArrayId| {
+            let (BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. }) = self.bound.array(by);
+            values.iter().any(|own| *own != 0.0 && *own != 1.0)
+        };
+        let name = |id: ArrayId| symbols.array(id).name.as_str();
+        weighed.filter(|(by, _)| counts(*by)).map(|(by, data)| (name(by), name(data))).collect()
+    }
+
     /// The arrays whose draws reach so far that a prior must be too vague to be drawn from, with the largest number of each.
     pub fn far(&self) -> Vec<(&str, f64)> {
         let all = self.latents.iter().chain(&self.data);
@@ -313,13 +409,14 @@ impl Simulated {
         all.map(largest).filter(|(_, largest)| *largest > FAR).collect()
     }
 
-    /// Draws statements as soon as everything that they read has its values. A program has no circle of statements.
+    /// Draws statements as soon as everything that they read has its values. A program has no circle of statements. `seen` are the data of a fit.
     fn draw(
         &mut self,
         source: &Arc<Source>,
         wanted: &[&Statement],
         seed: u64,
         total: &Total<'_>,
+        seen: Option<&Bound>,
     ) -> Result<(), Error> {
         let mut waiting: Vec<&Statement> = wanted.to_vec();
         while !waiting.is_empty() {
@@ -351,8 +448,12 @@ impl Simulated {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
                 rng.set_stream(FIRST_STREAM + target.index() as u64);
                 let of_row = |first: usize| total(target, first);
-                let drawing = Drawing { model: &self.model, bound: &self.bound, statement, total: &of_row };
-                let drawn = drawing.draw(&mut rng).map_err(|wrong| Error::at(*wrong, source))?;
+                let seen = seen.filter(|_| statement.observed).map(|seen| seen.array(target));
+                let (model, bound, labels) = (&self.model, &self.bound, &self.labels);
+                let drawing = Drawing { model, bound, statement, total: &of_row, seen, labels };
+                let Drawn { values: drawn, left_out } =
+                    drawing.draw(&mut rng).map_err(|wrong| Error::at(*wrong, source))?;
+                self.left_out.extend(left_out.map(|(count, reason)| (name.clone(), count, reason)));
                 let observed: Vec<bool> = drawn.iter().map(|value| !value.is_nan()).collect();
                 let observed = observed.contains(&false).then_some(observed);
                 self.bound.arrays[target.index()] =

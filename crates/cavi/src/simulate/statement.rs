@@ -14,7 +14,7 @@ use cavi_syntax::Diagnostic;
 use rand::RngCore;
 
 use crate::bind::known::Known;
-use crate::bind::misfit;
+use crate::bind::{Labels, misfit};
 use crate::heldout::{is_there, unflat};
 
 /// A statement that is drawn.
@@ -24,6 +24,15 @@ pub(super) struct Drawing<'a> {
     pub statement: &'a Statement,
     /// The total of a row of counts by the place of its first element, where the statement does not say it.
     pub total: &'a dyn Fn(usize) -> f64,
+    /// The data that a fit saw of it: what lies where it saw none may have no draw, and is left missing.
+    pub seen: Option<&'a BoundArray>,
+    pub labels: &'a Labels,
+}
+
+/// The elements of a variable, and how many of them have no draw where no data were seen, with the reason of the first.
+pub(super) struct Drawn {
+    pub values: Vec<f64>,
+    pub left_out: Option<(usize, String)>,
 }
 
 /// A parameter that stands under another name than the density reads.
@@ -33,11 +42,11 @@ struct Rewritten {
 }
 
 impl Drawing<'_> {
-    /// The elements of the variable in C order of its dimensions.
+    /// The elements of the variable in C order of its dimensions; NaN where there is none.
     ///
     /// # Errors
     /// A parameter without a value or outside of its domain, a family without draws, and a draw outside of the type of the data, at the statement.
-    pub fn draw(&self, rng: &mut dyn RngCore) -> Result<Vec<f64>, Box<Diagnostic>> {
+    pub fn draw(&self, rng: &mut dyn RngCore) -> Result<Drawn, Box<Diagnostic>> {
         let Drawing { model, bound, statement, .. } = self;
         let symbols = &model.symbols;
         let known = Known::new(symbols, &bound.axes, &bound.arrays);
@@ -49,12 +58,23 @@ impl Drawing<'_> {
             (0..shape.iter().product()).map(|cell| if nowhere(cell) { 0.0 } else { f64::NAN }).collect();
         let rewritten = self.rewritten();
         let mut failure = None;
+        let mut left_out: Option<(usize, String)> = None;
         for_each_value(symbols, &known, &statement.plates, &mut Assignment::new(), &mut |assignment| {
-            if failure.is_none() {
-                failure = self.copy(&known, &rewritten, &shape, assignment, rng, &mut drawn).err();
+            if failure.is_some() {
+                return;
+            }
+            let Err(error) = self.copy(&known, &rewritten, &shape, assignment, rng, &mut drawn) else {
+                return;
+            };
+            let cells = self.cells(&known, &shape, assignment);
+            let has_data =
+                |cell: &usize| self.seen.is_none_or(|seen| seen.entry(&shape, &unflat(&shape, *cell)).1);
+            match cells.iter().any(has_data) {
+                true => failure = Some(error),
+                false => left_out.get_or_insert((0, error.message.clone())).0 += cells.len(),
             }
         });
-        failure.map_or(Ok(drawn), Err)
+        failure.map_or(Ok(Drawn { values: drawn, left_out }), Err)
     }
 
     fn array(&self) -> &Array {
@@ -90,7 +110,7 @@ impl Drawing<'_> {
         let mut out = vec![0.0; cells.len()];
         let array = self.array();
         let refuse = |reason: String| {
-            let error = self.error(format!("`{}` cannot be drawn: {reason}", array.name));
+            let error = self.error(format!("`{}` cannot be drawn: {reason}", self.place(assignment)));
             Box::new(error.help(format!(
                 "give `{}` a prior that has draws, or draw from a fit, which has its value: `cavi simulate DIR`",
                 array.name
@@ -160,7 +180,7 @@ impl Drawing<'_> {
             let spelling = &parameter.spellings[argument.spelling];
             let mut elements = self.elements(known, argument, assignment)?;
             if let Some(wrong) = elements.iter().find(|value| !spelling.domain.holds(**value, size)) {
-                return Err(self.outside(spelling.name, spelling.domain, *wrong));
+                return Err(self.outside(assignment, spelling.name, spelling.domain, *wrong));
             }
             if let Some(own) = &rewritten[place] {
                 elements = elements.iter().map(|value| own.value(&parameters, *value)).collect();
@@ -170,12 +190,42 @@ impl Drawing<'_> {
         Ok(parameters)
     }
 
-    fn outside(&self, parameter: &str, domain: Domain, value: f64) -> Box<Diagnostic> {
-        let (name, family) = (&self.array().name, self.statement.family.name());
-        self.error(format!(
-            "`{name}` cannot be drawn: the {parameter} of its {family} is {value}, and must be {}",
+    /// The copy that is drawn, by its labels: `x[:, f2]`.
+    fn place(&self, assignment: &Assignment) -> String {
+        let symbols = &self.model.symbols;
+        let label = |letter: &LetterId| match assignment.get(*letter) {
+            Some(position) if !self.statement.slices.contains(letter) => {
+                self.labels.path(symbols, self.bound, symbols.letter(*letter).axis, position).join(", ")
+            }
+            _ => ":".to_owned(),
+        };
+        let labels: Vec<String> = self.model.target_letters(self.statement).iter().map(label).collect();
+        match labels.is_empty() {
+            true => self.array().name.clone(),
+            false => format!("{}[{}]", self.array().name, labels.join(", ")),
+        }
+    }
+
+    fn outside(
+        &self,
+        assignment: &Assignment,
+        parameter: &str,
+        domain: Domain,
+        value: f64,
+    ) -> Box<Diagnostic> {
+        let error = self.error(format!(
+            "`{}` cannot be drawn: the {parameter} of its {} is {value}, and must be {}",
+            self.place(assignment),
+            self.statement.family.name(),
             domain.expected()
-        ))
+        ));
+        match value == 0.0 || !value.is_finite() {
+            true => Box::new(error.help(
+                "what it reads has a distribution so vague that its draws leave the range of numbers: give the constants of that \
+                 prior other values, `--set NAME=VALUE`",
+            )),
+            false => error,
+        }
     }
 
     /// The numbers of a parameter as the program writes it.
@@ -199,7 +249,7 @@ impl Drawing<'_> {
             }
             let value = known.value_of(&argument.value, &mut assignment);
             elements.push(value.ok_or_else(|| {
-                let name = &self.array().name;
+                let name = self.place(&assignment);
                 self.error(format!("`{name}` cannot be drawn: it reads an entry of the data that is missing"))
             })?);
         }

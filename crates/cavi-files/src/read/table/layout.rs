@@ -2,7 +2,7 @@
 
 use super::{Table, can_be_labels};
 use crate::error::{FileError, count, list, quote};
-use crate::read::records::is_blank;
+use crate::read::records::{Field, is_blank};
 use crate::read::{Dimension, ReadOptions, Wanted, ids};
 
 /// Which columns of a table are what.
@@ -56,7 +56,7 @@ pub(super) fn layout(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Lay
     }
     if !dimensions.is_empty() {
         if options.is_wide {
-            return wide(table, dimensions, value.is_some() || maps_positions);
+            return wide(table, options, value.is_some() || maps_positions);
         }
         if let Some(positions) = positions.iter().copied().collect::<Option<Vec<usize>>>() {
             let value = long_value(table, options, &positions, value)?;
@@ -97,12 +97,16 @@ fn refuse_nearly_long(table: &Table<'_>, dimensions: &[Dimension<'_>]) -> Result
 }
 
 /// A table that is rows by columns since the caller says so.
-fn wide(table: &Table<'_>, dimensions: &[Dimension<'_>], names_columns: bool) -> Result<Layout, FileError> {
+fn wide(table: &Table<'_>, options: &ReadOptions<'_>, names_columns: bool) -> Result<Layout, FileError> {
+    let dimensions = options.dimensions;
     if names_columns || dimensions.len() != 2 {
         return Err(FileError::new(
             "`wide` for a table of named columns, or of another number of dimensions than two",
             "`wide` alone, for an array of two dimensions",
         ));
+    }
+    if options.is_named && table.header.is_some() && table.width > 1 && can_be_labels(table, 0)? {
+        return Ok(Layout::Matrix { row_labels: true });
     }
     Ok(Layout::Matrix { row_labels: table.has_row_labels(dimensions)? })
 }
@@ -215,7 +219,9 @@ pub(super) fn text_among_numbers(table: &Table<'_>, dimensions: &[Dimension<'_>]
         }
     }
     let texts: Vec<usize> = (0..table.width).filter(|column| is_text[*column]).collect();
-    if let Some(name) = texts.iter().find(|column| is_prose(table, **column)).map(|own| table.name(*own)) {
+    if let Some(name) =
+        texts.iter().find(|column| is_prose_column(table, **column)).map(|own| table.name(*own))
+    {
         return Some(format!(
             "{} holds texts: `FILE:{name}` reads one document from each line",
             quote(name.as_bytes())
@@ -245,12 +251,17 @@ pub(super) fn text_among_numbers(table: &Table<'_>, dimensions: &[Dimension<'_>]
     ))
 }
 
-/// Whether the first entries of a column are texts of several words, which no label is.
-fn is_prose(table: &Table<'_>, column: usize) -> bool {
+/// Whether an entry is a text of several words, which no label is.
+pub(crate) fn is_prose(field: &Field<'_>) -> bool {
     const WORDS: usize = 6;
+    !field.is_number_or_missing() && field.text().split_whitespace().count() >= WORDS
+}
+
+/// Whether the first entries of a column are texts of several words.
+fn is_prose_column(table: &Table<'_>, column: usize) -> bool {
     let (mut records, mut fields) = (table.records.clone(), Vec::new());
     (0..2).all(|_| match records.next(&mut fields) {
-        Ok(Some(_)) => fields.get(column).is_some_and(|own| own.text().split_whitespace().count() >= WORDS),
+        Ok(Some(_)) => fields.get(column).is_some_and(is_prose),
         _ => false,
     })
 }
