@@ -283,8 +283,8 @@ impl Of<'_> {
         let given = self.problem.as_given();
         let (model, bound) = (&given.model, &given.binding.bound);
         let letters = placed_letters(self.statement, &model.symbols.array(self.id()).slice, false);
-        let atoms =
-            copy(model, &given.equations.symbols, self.statement).map_or(Vec::new(), |own| own.weights);
+        let atoms = copy(model, &given.equations.symbols, self.statement, &|axis| bound.size(axis))
+            .map_or(Vec::new(), |own| own.weights);
         let factors = atoms.into_iter().filter_map(move |atom| {
             let Atom::Value(array, subscripts) = atom else { return None };
             let dimension = |own: &Subscript| match own {
