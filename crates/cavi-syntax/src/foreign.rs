@@ -102,31 +102,55 @@ fn declaration(tokens: &[Token<'_>]) -> Option<Diagnostic> {
         }
     }
     let name = name.unwrap_or("x");
-    let indexed = tokens.iter().any(|token| token.is("["));
-    let letters = if indexed { "[n]" } else { "" };
-    let kind =
-        if constrained && *kind == "real" && names_bound(tokens, "lower") { "nonnegative" } else { kind };
-    let prior = match (*word, constrained && names_bound(tokens, "lower")) {
-        ("simplex", _) => format!("`{name}[:k] ~ Dirichlet(1)`"),
-        (_, true) => format!("`{name}{letters} ~ Gamma(1, rate = 1)`, or `HalfNormal(sd = 1)`"),
-        _ => format!("`{name}{letters} ~ Normal(0, sd = 1)`"),
-    };
-    let size = if *word == "int" && !indexed {
-        format!(
-            "; a size is that of an axis, `axis item[n] = {name}` with `const {name}`, or follows from the data"
-        )
-    } else {
-        String::new()
+    let letters = letters_of(tokens);
+    let has_lower = constrained && names_bound(tokens, "lower");
+    let kind = if has_lower && *kind == "real" { "nonnegative" } else { kind };
+    let left = if letters.is_empty() { name.to_owned() } else { format!("{name}[{}]", letters.join(", ")) };
+    let unknown = match *word {
+        "simplex" => {
+            let slice = letters.last().map_or("k", String::as_str);
+            let plates: String = letters.iter().rev().skip(1).rev().map(|own| format!("{own}, ")).collect();
+            format!(
+                "; an unknown needs no declaration but its prior, `{name}[{plates}:{slice}] ~ Dirichlet(1)`"
+            )
+        }
+        "int" if letters.is_empty() => {
+            format!(
+                "; a size is that of an axis, `axis item[n] = {name}` with `const {name}`, or follows from the data"
+            )
+        }
+        "int" => "; an unknown class needs no declaration but its prior, `Categorical(p)`".to_owned(),
+        _ if has_lower => format!(
+            "; an unknown needs no declaration but its prior, `{left} ~ Gamma(1, rate = 1)` or `{left} ~ HalfNormal(sd = 1)`"
+        ),
+        _ => format!("; an unknown needs no declaration but its prior, `{left} ~ Normal(0, sd = 1)`"),
     };
     Some(
         Diagnostic::error("E0102", format!("`{word}` declares nothing here"))
             .at(head.span, "a type of another language")
             .possible(STATEMENTS)
             .help(format!(
-                "what is given is declared as `data {name}{letters} : {kind}`, or as `const {name}`; an unknown needs no declaration \
-                 but its prior, {prior}{size}"
+                "what is given is declared as `data {left} : {kind}`, or as `const {name}`{unknown}"
             )),
     )
+}
+
+/// A letter for each size in square brackets: `k` for `K`, the next free one for a number or a longer name.
+fn letters_of(tokens: &[Token<'_>]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut depth = 0i32;
+    for token in tokens {
+        depth += i32::from(token.is("[")) - i32::from(token.is("]"));
+        if depth < 1 || !(token.is_word() || token.kind == TokenKind::Number) {
+            continue;
+        }
+        let own = token.text.to_lowercase();
+        let plain = own.len() == 1 && own.starts_with(|letter: char| letter.is_ascii_lowercase());
+        let mut wishes =
+            std::iter::once(own).filter(|_| plain).chain(["n", "j", "k", "m", "t"].map(str::to_owned));
+        found.extend(wishes.find(|wish| !found.contains(wish)));
+    }
+    found
 }
 
 /// What a statement may be.
