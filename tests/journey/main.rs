@@ -2,6 +2,7 @@
 
 mod baselines;
 mod cases;
+mod chains;
 mod components;
 mod examples;
 mod formats;

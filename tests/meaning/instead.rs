@@ -135,6 +135,29 @@ const MENDED: &[Mended] = &[
         more: "axis student[n]",
     },
     Mended {
+        name: "conjugacy_share_by_group",
+        changes: &[
+            ("s[g] ~ Beta(1, 1)", "share[g, :c] ~ Dirichlet(1)"),
+            ("a ~ Beta(1, 1)", "part_of_x[n] ~ Categorical(share[of[n], :c])"),
+            ("b ~ Beta(1, 1)", "p_of_part[c] ~ Beta(1, 1)"),
+            ("s[of[n]] * a + (1 - s[of[n]]) * b", "p = p_of_part[part_of_x[n]]"),
+            ("axis group[g]\n", "axis part[c] = 2"),
+        ],
+        more: "axis group[g]",
+    },
+    Mended {
+        name: "conjugacy_switch_of_a_group",
+        changes: &[
+            ("p ~ Beta(1, 1)", "share[:c] ~ Dirichlet(1)"),
+            ("z[g] ~ Bernoulli(p)", "part_of_x[g] ~ Categorical(share)"),
+            ("a[g] ~ Gamma(1, rate = 1)", "rate_of_part[c, g] ~ Gamma(1, rate = 1)"),
+            ("b ~ Gamma(1, rate = 1)\n", ""),
+            ("z[g] * a[g] + (1 - z[g]) * b", "rate = rate_of_part[part_of_x[g], g]"),
+            ("model wrong\n", "axis part[c] = 2"),
+        ],
+        more: "",
+    },
+    Mended {
         name: "conjugacy_share_of_rates",
         changes: &[
             ("s ~ Beta(1, 1)", "rate_of_part[c] ~ Gamma(1, rate = 1)"),

@@ -44,6 +44,7 @@ mod recovery;
 mod straight_line;
 
 // What a construct of the language comes to, each on small programs of its own.
+mod censored;
 mod certain;
 mod collapsed;
 mod collapsed_printed;

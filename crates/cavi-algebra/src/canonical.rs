@@ -325,22 +325,29 @@ fn number_of(function: Function, arguments: &[Sum]) -> Option<f64> {
     }
 }
 
-/// The term with its summed letters renamed by axis and order of appearance, so that two terms that differ in nothing
-/// else are equal. (Ids from the top of the range stand for the letters. A factor for each summed ragged letter says which its
-/// parent is: sums over the groups of different parents are different sums.)
+/// So many ways to name the summed letters of a term are compared at most.
+const MOST_NAMES: usize = 120;
+
+/// The term with its summed letters renamed by axis, so that two terms that differ in nothing else are equal. (Ids from the top of the
+/// range stand for the letters. A factor for each summed ragged letter says which its parent is: sums over the groups of different
+/// parents are different sums.)
+///
+/// Factors are sorted by a shape that ignores summed letters, and the letters numbered as they appear. Where factors have one shape, as
+/// `w[r] w[r']`, their order decides nothing: of all ways to number the letters of each axis that one is taken which makes the least
+/// term, so that `f(r, r')` summed over both is `f(r', r)`. Beyond [`MOST_NAMES`] ways the first is taken; then two
+/// equal terms may have two names, which keeps their sum.
 pub fn nameless(symbols: &Symbols, term: &Term) -> Term {
-    // Sort the factors by a shape that ignores summed letters, then number the letters as they appear.
-    let mut out = term.clone();
-    let blank = |term: &Term| {
+    let shaped = {
         let mut blank = term.clone();
         let sums = term.sums.clone();
         blank_letters(&mut blank, &sums, &|letter| 1 << 24 | symbols.letter(letter).axis.0);
         blank
     };
-    let shaped = blank(term);
     let mut permutation: Vec<usize> = (0..term.factors.len()).collect();
     permutation.sort_by(|a, b| shaped.factors[*a].cmp(&shaped.factors[*b]));
+    let mut out = term.clone();
     out.factors = permutation.iter().map(|index| term.factors[*index].clone()).collect();
+    let bound = all_sums(term);
     let mut seen: Vec<LetterId> = Vec::new();
     out.visit_subscripts(&mut |subscript| {
         let mut letters = Vec::new();
@@ -351,26 +358,79 @@ pub fn nameless(symbols: &Symbols, term: &Term) -> Term {
             }
         }
     });
-    for letter in all_sums(term) {
-        if !seen.contains(&letter) {
-            seen.push(letter);
+    for letter in &bound {
+        if !seen.contains(letter) {
+            seen.push(*letter);
         }
     }
-    let bound = all_sums(term);
     seen.retain(|letter| bound.contains(letter));
-    let mut counts: BTreeMap<AxisId, u32> = BTreeMap::new();
-    let mut numbers: BTreeMap<LetterId, u32> = BTreeMap::new();
+    let mut by_axis: BTreeMap<AxisId, Vec<LetterId>> = BTreeMap::new();
     for letter in seen {
-        let axis = symbols.letter(letter).axis;
-        let count = counts.entry(axis).or_default();
-        numbers.insert(letter, 1 << 31 | axis.0 << 12 | *count);
-        *count += 1;
+        by_axis.entry(symbols.letter(letter).axis).or_default().push(letter);
     }
     name_groups(symbols, &mut out);
-    blank_letters(&mut out, &bound, &|letter| numbers[&letter]);
-    out.sums.sort();
-    out.factors.sort();
-    out
+    let named = |places: &BTreeMap<LetterId, u32>| {
+        let mut out = out.clone();
+        blank_letters(&mut out, &bound, &|letter| {
+            1 << 31 | symbols.letter(letter).axis.0 << 12 | places[&letter]
+        });
+        turn_symmetric(&mut out);
+        out.sums.sort();
+        out.factors.sort();
+        out
+    };
+    let first: BTreeMap<LetterId, u32> =
+        by_axis.values().flat_map(|letters| letters.iter().copied().zip(0..)).collect();
+    let has_one_shape = permutation.windows(2).any(|pair| {
+        let [one, other] = [pair[0], pair[1]];
+        shaped.factors[one] == shaped.factors[other] && term.factors[one] != term.factors[other]
+    });
+    let ways = by_axis.values().flat_map(|letters| 1..=letters.len()).fold(1, usize::saturating_mul);
+    if !has_one_shape || ways == 1 || ways > MOST_NAMES {
+        return named(&first);
+    }
+    let mut all: Vec<BTreeMap<LetterId, u32>> = vec![BTreeMap::new()];
+    for letters in by_axis.values() {
+        let orders = orders(letters);
+        let with = |before: &BTreeMap<LetterId, u32>| -> Vec<BTreeMap<LetterId, u32>> {
+            let each = orders.iter().map(|order| {
+                let mut own = before.clone();
+                own.extend(order.iter().copied().zip(0..));
+                own
+            });
+            each.collect()
+        };
+        all = all.iter().flat_map(with).collect();
+    }
+    all.iter().map(named).min().unwrap_or_else(|| named(&first))
+}
+
+/// `[a != b]` and `[a = b]` with the lesser side first, at every depth.
+fn turn_symmetric(term: &mut Term) {
+    for factor in &mut term.factors {
+        if let Atom::Equal(left, right) | Atom::Different(left, right) = &mut factor.atom
+            && right < left
+        {
+            std::mem::swap(left, right);
+        }
+        for sum in factor.atom.nested_mut() {
+            sum.terms.iter_mut().for_each(turn_symmetric);
+        }
+    }
+}
+
+/// Every order of some letters.
+fn orders(letters: &[LetterId]) -> Vec<Vec<LetterId>> {
+    let Some((last, rest)) = letters.split_last() else { return vec![Vec::new()] };
+    let insert = |order: Vec<LetterId>| -> Vec<Vec<LetterId>> {
+        let at = |place: usize| {
+            let mut own = order.clone();
+            own.insert(place, *last);
+            own
+        };
+        (0..=order.len()).map(at).collect()
+    };
+    orders(rest).into_iter().flat_map(insert).collect()
 }
 
 /// Puts the pairs of a summed ragged letter and its parent among the factors, at every depth.
@@ -416,5 +476,67 @@ fn blank_letters(term: &mut Term, letters: &[LetterId], number: &dyn Fn(LetterId
         if factor.atom.nested().is_empty() {
             factor.atom.map_subscripts(&mut |subscript| in_subscript(subscript, letters, number));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::canonical;
+    use crate::expression::Subscript;
+    use crate::sum_of_products::{Atom, Coefficient, Factor, Sum, Term};
+    use crate::symbols::{Array, ArrayId, Axis, AxisId, Letter, LetterId, Support, Symbols};
+
+    /// p[c], h[c, r] and w[r] with two letters on each axis.
+    fn symbols() -> Symbols {
+        let axis = |name: &str, letters: [u32; 2]| Axis {
+            name: name.to_owned(),
+            parent: None,
+            letters: letters.map(LetterId).to_vec(),
+            size: None,
+        };
+        let letter = |name: &str, axis| Letter { name: name.to_owned(), axis: AxisId(axis), parent: None };
+        let array = |name: &str, letters: &[u32]| {
+            Array::latent(name, letters.iter().map(|own| LetterId(*own)).collect(), Support::Real)
+        };
+        Symbols {
+            axes: vec![axis("core", [0, 1]), axis("comp", [2, 3])],
+            letters: vec![letter("c", 0), letter("d", 0), letter("r", 1), letter("s", 1)],
+            arrays: vec![array("p", &[0]), array("h", &[0, 2]), array("w", &[2])],
+        }
+    }
+
+    fn at(array: u32, letters: &[u32]) -> Factor {
+        let subscripts = letters.iter().map(|own| Subscript::Letter(LetterId(*own))).collect();
+        Factor::of(Atom::Value(ArrayId(array), subscripts))
+    }
+
+    /// `sum[d, r, s: r != s](p[d] h[c, one] h[d, other] w[r] w[s])`, its factors in some order.
+    fn term(one: u32, other: u32, turned: bool) -> Term {
+        let (r, s) = (LetterId(2), LetterId(3));
+        let mut factors = vec![at(0, &[1]), at(1, &[0, one]), at(1, &[1, other]), at(2, &[2]), at(2, &[3])];
+        factors.push(Factor::of(Atom::Different(Subscript::Letter(r), Subscript::Letter(s))));
+        if turned {
+            factors.reverse();
+        }
+        Term { sums: vec![LetterId(1), r, s], factors, coefficient: Coefficient(0.5) }
+    }
+
+    #[test]
+    fn what_differs_in_the_names_of_summed_letters_is_added() {
+        for turned in [false, true] {
+            let mut symbols = symbols();
+            let sum = Sum { terms: vec![term(2, 3, false), term(3, 2, turned)] };
+            let found = canonical(&mut symbols, &sum);
+            assert_eq!(found.terms.len(), 1, "{found:?}");
+            assert_eq!(found.terms[0].coefficient.0, 1.0);
+        }
+    }
+
+    #[test]
+    fn what_differs_in_more_stays_apart() {
+        // Both factors h at one letter, and no letter that is free.
+        let mut symbols = symbols();
+        let sum = Sum { terms: vec![term(2, 3, false), term(2, 2, false)] };
+        assert_eq!(canonical(&mut symbols, &sum).terms.len(), 2);
     }
 }

@@ -1,8 +1,8 @@
 //! The density of one copy of a statement, for predictions of its data: without sums over plates, masks and weights
 //! of rows.
 
-use cavi_algebra::rules::replace_index;
-use cavi_algebra::{ArrayId, Atom, LetterId, Subscript, Sum, Support, Symbols};
+use cavi_algebra::rules::{Substitution, replace_index, substitute};
+use cavi_algebra::{ArrayId, Atom, AxisId, LetterId, Subscript, Sum, Support, Symbols};
 use cavi_families::Argument;
 use cavi_model::{Model, Statement};
 
@@ -19,8 +19,19 @@ pub struct Copy {
     pub arguments: Vec<Option<Argument>>,
     /// The index latents that select parameters, those that stand in subscripts of others first, each with the letter of its class.
     pub selections: Vec<Selection>,
+    /// Letters that stand for one position each, in the place of sums that are written out.
+    pub placed: Vec<Placed>,
     /// The multiplicities of its row.
     pub weights: Vec<Atom>,
+}
+
+/// A letter that stands for one position of its axis.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    /// The letter.
+    pub letter: LetterId,
+    /// Its position.
+    pub position: usize,
 }
 
 /// An index latent in a subscript.
@@ -34,37 +45,136 @@ pub struct Selection {
     pub class: LetterId,
 }
 
-/// One copy of a statement.
+/// So many combinations of classes are summed out at most, where a class is chosen by a class or there is one for each value of a
+/// letter: there are K^M of M latents of K classes.
+const MOST_COMBINATIONS: usize = 1 << 14;
+
+/// One copy of a statement, on axes of these sizes.
+///
+/// An index latent in a subscript is replaced by a letter of its class, the innermost first: of `mu[h[g[z[n]]]]` with classes a of z\[n\],
+/// b of g\[a\] and c of h\[b\] there is left `mu[c]`, and under a q in which the three are independent its average is
+///
+/// ```text
+/// sum_a sum_b sum_c  q(z[n] = a) q(g[a] = b) q(h[b] = c) f(mu[c])
+/// ```
+///
+/// A sum over a letter that an index latent is subscripted by, `sum[m](mu[z[n, m]])`, is written out: there is a class for each of
+/// its values.
 ///
 /// # Errors
-/// In words, why there is none: a parameter without a closed form, or a class that is selected under a summed letter.
-pub fn copy(model: &Model, symbols: &Symbols, statement: &Statement) -> Result<Copy, String> {
+/// In words, why there is none: a parameter without a closed form, or more combinations of classes than can be summed out.
+pub fn copy(
+    model: &Model,
+    symbols: &Symbols,
+    statement: &Statement,
+    size: &dyn Fn(AxisId) -> usize,
+) -> Result<Copy, String> {
     let mut symbols = symbols.clone();
     let mut arguments = arguments(&mut symbols, statement)
         .map_err(|_| "a parameter of its statement has no closed form".to_owned())?;
-    let mut selections = Vec::new();
+    let mut selections: Vec<Selection> = Vec::new();
+    let mut placed: Vec<Placed> = Vec::new();
+    let plates = with_ancestors(&symbols, &statement.plates);
     while let Some((index, subscripts)) =
         arguments.iter().flatten().find_map(|argument| innermost_selection(&symbols, &argument.value))
     {
         let Support::Index(axis) = symbols.array(index).support else {
             unreachable!("what selects is an index")
         };
-        // Under a summed letter there is a class for each of its values: no single one can be summed out.
-        let plates = with_ancestors(&symbols, &statement.plates);
         let mut letters = Vec::new();
         subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
-        if !letters.iter().all(|letter| plates.contains(letter)) {
-            let name = &symbols.array(index).name;
-            return Err(format!("`{name}` selects under a summed letter, a class for each of its values"));
+        let is_free = |letter: &LetterId| {
+            plates.contains(letter)
+                || selections.iter().any(|own| own.class == *letter)
+                || placed.iter().any(|own| own.letter == *letter)
+        };
+        if let Some(summed) = letters.iter().copied().find(|letter| !is_free(letter)) {
+            let own = symbols.letter(summed).axis;
+            let is_group = symbols.axis(own).parent.is_some();
+            let values = size(own);
+            let of_each = combinations(&symbols, &selections, size)
+                .saturating_mul(size(axis).max(1).saturating_pow(u32::try_from(values).unwrap_or(u32::MAX)));
+            let refuse = || {
+                let name = &symbols.array(index).name;
+                Err(format!("`{name}` selects under a summed letter, a class for each of its values"))
+            };
+            if is_group || of_each > MOST_COMBINATIONS {
+                return refuse();
+            }
+            let letters = letters_at(&mut symbols, &mut placed, own, values);
+            let mut found = false;
+            for argument in arguments.iter_mut().flatten() {
+                found |= write_out(&mut symbols, &mut argument.value, summed, &letters);
+            }
+            if !found {
+                let name = &symbols.array(index).name;
+                return Err(format!(
+                    "`{name}` selects under a summed letter, a class for each of its values"
+                ));
+            }
+            continue;
         }
         let class = symbols.fresh_on(axis);
         for argument in arguments.iter_mut().flatten() {
             replace_index(&mut argument.value, index, &subscripts, class);
         }
         selections.push(Selection { index, subscripts, class });
+        let is_chain = letters.iter().any(|letter| !plates.contains(letter));
+        if is_chain && combinations(&symbols, &selections, size) > MOST_COMBINATIONS {
+            return Err(format!(
+                "there are more than {MOST_COMBINATIONS} combinations of the classes that choose its parameters"
+            ));
+        }
     }
     let target = target_of(model, &symbols, statement);
     let log_density = statement.family.log_density(&mut symbols, &target, &arguments);
     let weights = multiplicities(&symbols, &statement.plates);
-    Ok(Copy { symbols, log_density, arguments, selections, weights })
+    Ok(Copy { symbols, log_density, arguments, selections, placed, weights })
+}
+
+/// How many combinations of classes there are.
+fn combinations(symbols: &Symbols, selections: &[Selection], size: &dyn Fn(AxisId) -> usize) -> usize {
+    let sizes = selections.iter().map(|own| size(symbols.letter(own.class).axis));
+    sizes.fold(1, usize::saturating_mul)
+}
+
+/// A letter for each position of an axis: those that are there already, and new ones.
+fn letters_at(symbols: &mut Symbols, placed: &mut Vec<Placed>, axis: AxisId, size: usize) -> Vec<LetterId> {
+    (0..size)
+        .map(|position| {
+            let there =
+                placed.iter().find(|own| symbols.letter(own.letter).axis == axis && own.position == position);
+            if let Some(own) = there {
+                return own.letter;
+            }
+            let letter = symbols.fresh_on(axis);
+            placed.push(Placed { letter, position });
+            letter
+        })
+        .collect()
+}
+
+/// `sum_m f(m)` as a term for each of these letters in place of m, wherever m is summed; whether it is anywhere.
+fn write_out(symbols: &mut Symbols, sum: &mut Sum, summed: LetterId, letters: &[LetterId]) -> bool {
+    let mut found = false;
+    let mut terms = Vec::with_capacity(sum.terms.len());
+    for mut term in std::mem::take(&mut sum.terms) {
+        if let Some(place) = term.sums.iter().position(|own| *own == summed) {
+            term.sums.remove(place);
+            for letter in letters {
+                let map = Substitution::from([(summed, Subscript::Letter(*letter))]);
+                terms.push(substitute(symbols, &term, &map));
+            }
+            found = true;
+            continue;
+        }
+        for factor in &mut term.factors {
+            for inner in factor.atom.nested_mut() {
+                found |= write_out(symbols, inner, summed, letters);
+            }
+        }
+        terms.push(term);
+    }
+    sum.terms = terms;
+    found
 }

@@ -150,7 +150,7 @@ fn one_mistake_is_one_error() {
         &[
             "E0704",
             "is no statistic of any family",
-            "between 0 and 1, as `p_of_x[n] ~ Beta(1, 1)`",
+            "between 0 and 1, as `p_of_x ~ Beta(1, 1)`",
             "`posterior { point a, b }`",
         ],
     );
@@ -171,6 +171,69 @@ fn signs_inside_and_before_a_log() {
     assert_says(&only_error(&points, &[]), &["E0704", "it is a difference"]);
     let negative = "axis item[n]\ndata x[n] : positive\na ~ Gamma(1, rate = 1)\nb ~ Gamma(1, rate = 1)\nx[n] ~ InverseGamma(2, 1 / (a + b))\n";
     assert_says(&only_error(negative, &[]), &["E0703", "has the coefficient `-2"]);
+}
+
+/// What is proposed has the subscripts of what it replaces.
+#[test]
+fn shares_and_switches_of_groups() {
+    let by_data = "axis group[g]\naxis item[n]\ndata of[n] : index group\n";
+    let ragged = "axis group[g]\naxis item[n] in group[g]\n";
+    let cases: [(&str, &str, &str, &[&str]); 6] = [
+        // A chance by group.
+        (
+            by_data,
+            "data x[n] : binary\ns[g] ~ Beta(1, 1)\na ~ Beta(1, 1)\nb ~ Beta(1, 1)\nx[n] ~ Bernoulli(s[of[n]] * a + (1 - s[of[n]]) * b)\n",
+            "axis part[c] = 2\ndata x[n] : binary\nshare[g, :c] ~ Dirichlet(1)\npart_of_x[n] ~ Categorical(share[of[n], :c])\np_of_part[c] ~ Beta(1, 1)\nx[n] ~ Bernoulli(p_of_part[part_of_x[n]])\n",
+            &[
+                "`share[g, :c] ~ Dirichlet(1)`",
+                "`part_of_x[n] ~ Categorical(share[of[n], :c])`",
+                "`p = p_of_part[part_of_x[n]]`",
+            ],
+        ),
+        // A switch of the group, over a ragged axis.
+        (
+            ragged,
+            "data x[g, n] : count\np ~ Beta(1, 1)\nz[g] ~ Bernoulli(p)\na[g] ~ Gamma(1, rate = 1)\nb ~ Gamma(1, rate = 1)\nx[g, n] ~ Poisson(z[g] * a[g] + (1 - z[g]) * b)\n",
+            "axis part[c] = 2\ndata x[g, n] : count\nshare[:c] ~ Dirichlet(1)\npart_of_x[g] ~ Categorical(share)\nrate_of_part[c, g] ~ Gamma(1, rate = 1)\nx[g, n] ~ Poisson(rate_of_part[part_of_x[g], g])\n",
+            &[
+                "`part_of_x[g] ~ Categorical(share)`",
+                "`rate_of_part[c, g] ~ Gamma(1, rate = 1)`",
+                "`rate = rate_of_part[part_of_x[g], g]`",
+            ],
+        ),
+        // A switch of the group that an entry is of.
+        (
+            by_data,
+            "data x[n] : count\nz[g] ~ Bernoulli(0.5)\na ~ Gamma(1, rate = 1)\nb ~ Gamma(1, rate = 1)\nx[n] ~ Poisson(z[of[n]] * a + (1 - z[of[n]]) * b)\n",
+            "axis part[c] = 2\ndata x[n] : count\nshare[:c] ~ Dirichlet(1)\npart_of_x[g] ~ Categorical(share)\nrate_of_part[c] ~ Gamma(1, rate = 1)\nx[n] ~ Poisson(rate_of_part[part_of_x[of[n]]])\n",
+            &["`part_of_x[g] ~ Categorical(share)`", "`rate = rate_of_part[part_of_x[of[n]]]`"],
+        ),
+        // A switch of each entry whose chance is that of the group.
+        (
+            ragged,
+            "data x[g, n] : count\np[g] ~ Beta(1, 1)\nz[g, n] ~ Bernoulli(p[g])\na[g] ~ Gamma(1, rate = 1)\nb ~ Gamma(1, rate = 1)\nx[g, n] ~ Poisson(z[g, n] * a[g] + (1 - z[g, n]) * b)\n",
+            "axis part[c] = 2\ndata x[g, n] : count\nshare[g, :c] ~ Dirichlet(1)\npart_of_x[g, n] ~ Categorical(share[g, :c])\nrate_of_part[c, g] ~ Gamma(1, rate = 1)\nx[g, n] ~ Poisson(rate_of_part[part_of_x[g, n], g])\n",
+            &["`share[g, :c] ~ Dirichlet(1)`", "`part_of_x[g, n] ~ Categorical(share[g, :c])`"],
+        ),
+        // A share of rates by group.
+        (
+            ragged,
+            "data x[g, n] : count\np[g] ~ Beta(1, 1)\na[g] ~ Gamma(1, rate = 1)\nb ~ Gamma(1, rate = 1)\nx[g, n] ~ Poisson(p[g] * a[g] + (1 - p[g]) * b)\n",
+            "axis part[c] = 2\ndata x[g, n] : count\nrate_of_part[c, g] ~ Gamma(1, rate = 1)\nx[g, n] ~ Poisson(sum[c](rate_of_part[c, g]))\n",
+            &["`rate_of_part[c, g] ~ Gamma(1, rate = 1)`", "`rate = sum[c](rate_of_part[c, g])`"],
+        ),
+        // A difference of what groups have: one latent for each group.
+        (
+            by_data,
+            "data x[n] : count\na[g] ~ Gamma(1, rate = 1)\nb[g] ~ Gamma(1, rate = 1)\nx[n] ~ Poisson(a[of[n]] - b[of[n]])\n",
+            "data x[n] : count\nrate_of_x[g] ~ Gamma(1, rate = 1)\nx[n] ~ Poisson(rate_of_x[of[n]])\n",
+            &["`rate = rate_of_x[of[n]]`", "`rate_of_x[g] ~ Gamma(1, rate = 1)`"],
+        ),
+    ];
+    for (axes, rest, repaired, says) in cases {
+        let error = only_error(&format!("{axes}{rest}"), &[&format!("{axes}{repaired}")]);
+        assert_says(&error, says);
+    }
 }
 
 #[test]

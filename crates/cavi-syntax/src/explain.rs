@@ -3,6 +3,7 @@
 use cavi_grammar::{Rule, rule_name};
 use pest::error::{Error, ErrorVariant, InputLocation};
 
+use crate::cut_off::{cut_off, cut_off_by_name};
 use crate::diagnostic::Diagnostic;
 use crate::lines::{BlockKind, item_forms};
 use crate::mistakes::{reserved, second_statement};
@@ -109,7 +110,8 @@ impl<'t> Failure<'_, 't> {
     // Mistakes with a name ----------------------------------------------------------------------------------------
 
     fn known(&self) -> Option<Diagnostic> {
-        self.sum()
+        self.cut_off()
+            .or_else(|| self.sum())
             .or_else(|| self.chained_subscripts())
             .or_else(|| self.product_over_letters())
             .or_else(|| self.round_subscripts())
@@ -123,6 +125,33 @@ impl<'t> Failure<'_, 't> {
             .or_else(|| self.subscript_arithmetic())
             .or_else(|| self.colon_range())
             .or_else(|| self.after_family())
+    }
+
+    /// `x[n] ~ Normal(mu, sd = 1) censored`, `... T(0, )`, `..., lower = 0`
+    fn cut_off(&self) -> Option<Diagnostic> {
+        if self.rule != Rule::distribution_line {
+            return None;
+        }
+        let tilde = self.tokens.iter().position(|token| token.is("~"))?;
+        let open = self.tokens.get(tilde + 2).filter(|token| token.is("(")).map(|_| tilde + 2)?;
+        let close = self.closer(open)?;
+        if self.found <= close {
+            return None;
+        }
+        let comma = self.tokens.get(close + 1).is_some_and(|token| token.is(","));
+        let first = close + 1 + usize::from(comma);
+        let words = self.tokens.iter().skip(first).take_while(|token| token.is_word()).take(3);
+        let (word, cut) = words.clone().find_map(|token| Some((token, cut_off(token.text)?)))?;
+        // `T[n] = ...` behind a statement is another one.
+        let sure = cut_off_by_name(word.text).is_some() || matches!(word.text, "lower" | "upper");
+        if !sure && second_statement(self.tokens, self.found) {
+            return None;
+        }
+        Some(
+            Diagnostic::error("E0113", format!("`{}` after the family", word.text))
+                .at(word.span, "the statement ends with the family's `)`")
+                .help(cut.advice(self.tokens[0].text)),
+        )
     }
 
     /// `sum(k)(...)`, `sum[k] x[k]`, `sum[](...)`
@@ -373,14 +402,14 @@ impl<'t> Failure<'_, 't> {
             let word = if self.expects_text("`absent`") { self.token() } else { Some(previous) };
             let word = word?;
             let near = nearest(word.text, ["absent", "center", "scale"].into_iter());
-            let help = match near {
-                Some(near) if near != word.text => format!("did you mean `{near}`?"),
-                _ if CUT_OFF.contains(&word.text) => {
-                    "a value that is known to a bound only has no density here; take it as missing (`absent = NA`), or count events: \
-                     of waiting times, `data event[n] : count` under a rate times the time waited has the same posterior"
-                        .to_string()
-                }
-                _ => "write one of these after the comma".to_string(),
+            let name = self.tokens.get(1).map_or("x", |token| token.text);
+            let help = match (cut_off_by_name(word.text), near) {
+                (Some(cut), _) => cut.advice(name),
+                (None, Some(near)) if near != word.text => format!("did you mean `{near}`?"),
+                _ => match cut_off(word.text) {
+                    Some(cut) => cut.advice(name),
+                    None => "write one of these after the comma".to_string(),
+                },
             };
             return Some(
                 Diagnostic::error("E0128", format!("`{}` starts no option of `data`", word.text))
@@ -428,6 +457,9 @@ impl<'t> Failure<'_, 't> {
         let operator = ["+", "-", "*", "/", "^", "("].iter().any(|sign| token.is(sign));
         let declares =
             index == 2 && matches!(self.rule, Rule::axis_line | Rule::data_line | Rule::const_line);
+        if number && self.tokens.get(self.found + 1).is_some_and(|next| next.is(":")) {
+            return Some(range(self.span().to(self.tokens[self.found + 1].span)));
+        }
         if number {
             return Some(
                 Diagnostic::error("E0129", format!("`{}` is no subscript", token.text))
@@ -497,13 +529,17 @@ impl<'t> Failure<'_, 't> {
     /// `1:K`, `k:`
     fn colon_range(&self) -> Option<Diagnostic> {
         let token = self.token().filter(|token| token.is(":"))?;
+        if self.rule == Rule::axis_line {
+            let end = self.tokens.get(self.found + 1).map_or("10", |token| token.text);
+            let start = self.tokens[..self.found].iter().rposition(|token| token.is("="));
+            let left: String = self.tokens[1..start?].iter().map(|token| token.text).collect();
+            return Some(range(token.span).help(format!(
+                "write the size, one number: `axis {} = {end}`; letters run over the whole axis",
+                left.replace(',', ", ")
+            )));
+        }
         self.bracket()?;
-        Some(
-            Diagnostic::error("E0129", "there are no ranges")
-                .at(token.span, "not possible here")
-                .possible("`:k` is the slice over all values of `k`")
-                .help("write the letter alone for each element, `:k` for the vector"),
-        )
+        Some(range(token.span))
     }
 
     /// `y ~ Normal(0, sd = 1) + 3`, `y ~ Normal`, `y ~ 3`
@@ -533,6 +569,15 @@ impl<'t> Failure<'_, 't> {
                     .help(format!("write `{}(...)`", family.text)),
             );
         }
+        let help = match self.token().map_or("", |token| token.text) {
+            "observed" | "obs" | "given" | "known" => {
+                "drop it: what is observed is declared, `data x[n] : real`, and every other variable is latent"
+            }
+            "iid" | "independent" | "independently" => {
+                "drop it: a letter on the left makes independent copies"
+            }
+            _ => help,
+        };
         let complete = self.expects(Rule::EOI) && self.before(1).is_some_and(|token| token.is(")"));
         if complete && self.found > tilde + 2 {
             return Some(
@@ -605,6 +650,10 @@ impl<'t> Failure<'_, 't> {
                 "name the axis that the values are positions of: `data z[n] : index cluster`".to_string(),
             );
         }
+        let type_before = self.before(2).is_some_and(|token| token.is(":"));
+        if self.rule == Rule::data_line && type_before && self.token().is_some_and(Token::is_word) {
+            return Some(format!("{DATA_TYPES}, one of them; options follow after a comma"));
+        }
         if self.found == self.tokens.len() && self.expects(Rule::close) {
             return Some("close the bracket".to_string());
         }
@@ -612,8 +661,13 @@ impl<'t> Failure<'_, 't> {
     }
 }
 
-/// Words by which other systems say that values are known to a bound only.
-const CUT_OFF: [&str; 6] = ["censored", "truncated", "lower", "upper", "T", "I"];
+/// The complaint about `1:K`.
+fn range(span: Span) -> Diagnostic {
+    Diagnostic::error("E0129", "there are no ranges")
+        .at(span, "not possible here")
+        .possible("`:k` is the slice over all values of `k`")
+        .help("write the letter alone for each element, `x[n]`, and `:k` for the vector: a letter runs over its whole axis")
+}
 
 /// The rules that pest would have taken, in words: "`,` or `)`".
 fn expected_text(rules: &[Rule]) -> Option<String> {

@@ -7,8 +7,10 @@ pub mod ast;
 pub mod diagnostic;
 pub mod span;
 
+mod cut_off;
 mod erase;
 mod explain;
+mod foreign;
 mod lines;
 mod mistakes;
 mod parse;
@@ -19,6 +21,7 @@ mod tokens;
 mod tree;
 mod unread;
 
+pub use cut_off::{CutOff, cut_off, cut_off_by_name};
 pub use diagnostic::{Diagnostic, Severity};
 pub use parse::{parse, parse_number_expression, parse_schedule, parse_warmup};
 pub use print::{print, print_expression, print_reference};

@@ -646,7 +646,7 @@ impl<'a, 't> Splitter<'a, 't> {
 
     fn semicolon(&mut self, token: Token<'t>) {
         let last = self.on_line(self.at).is_none_or(|next| next.span == token.span || next.is("}"));
-        let help = if last { "remove it: the newline ends a statement" } else { "start a new line here" };
+        let help = if last { SEMICOLON_AT_THE_END } else { "start a new line here" };
         self.diagnostics.push(
             Diagnostic::error("E0110", "`;` ends nothing")
                 .at(token.span, "one statement a line, and no `;`")
@@ -654,6 +654,9 @@ impl<'a, 't> Splitter<'a, 't> {
         );
     }
 }
+
+/// What is said of a `;` at the end of a line.
+pub(crate) const SEMICOLON_AT_THE_END: &str = "remove it: the newline ends a statement";
 
 /// Takes the bracket that `closing` closes off the open ones, or says what is wrong.
 fn close(open: &mut Vec<Token<'_>>, closing: Token<'_>, before: &[Token<'_>]) -> Option<Diagnostic> {
@@ -736,7 +739,10 @@ fn partner(open: &Token<'_>) -> &'static str {
 /// A loop or a condition, which the language does not have.
 pub(crate) fn loops(word: &str, span: Span) -> Diagnostic {
     let help = match word {
-        "if" | "else" => "write a mixture by a categorical latent, or `[j == l]` for two letters of one axis",
+        "if" | "else" | "?" => {
+            "of cases that are data, choose by an index: `mu[group[n]]` with `data group[n] : index case`; of unknown cases, write a \
+             mixture by a categorical latent, `mu[z[n]]`; two letters of one axis compare as `[j == l]`"
+        }
         _ => {
             "write the statement once, with the index as a letter: `x[n] ~ Normal(mu, sd = 1)` holds for every `n`"
         }

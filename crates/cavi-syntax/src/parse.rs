@@ -9,7 +9,8 @@ use pest::iterators::Pair;
 use crate::ast::*;
 use crate::diagnostic::Diagnostic;
 use crate::explain::explain;
-use crate::lines::{BlockKind, Line, Piece, item_forms, lines, loops};
+use crate::foreign::{foreign_line, transpose};
+use crate::lines::{BlockKind, Line, Piece, SEMICOLON_AT_THE_END, item_forms, lines, loops};
 use crate::mistakes::{assignment, depth_mistake, line_mistake, reserved, token_mistake};
 use crate::print::print_reference;
 use crate::span::Span;
@@ -41,11 +42,22 @@ pub fn parse(text: &str) -> (Program, Vec<Diagnostic>) {
     (Program { statements, trailing_comments, unread: parser.unread }, diagnostics)
 }
 
-/// One reserved word as a name is one mistake: the first complaint points to all places.
+/// One reserved word as a name is one mistake: the first complaint points to all places. So is a `;` behind each line.
 fn with_reserved_words_once(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut kept: Vec<Diagnostic> = Vec::with_capacity(diagnostics.len());
     let mut firsts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut semicolons: Option<usize> = None;
     for diagnostic in diagnostics {
+        if diagnostic.code == "E0110" && diagnostic.help.as_deref() == Some(SEMICOLON_AT_THE_END) {
+            match semicolons {
+                None => {
+                    semicolons = Some(kept.len());
+                    kept.push(diagnostic);
+                }
+                Some(first) => kept[first].help = Some(SEMICOLONS.to_owned()),
+            }
+            continue;
+        }
         let first = firsts.get(&diagnostic.message).filter(|_| diagnostic.code == "E0105");
         match (first, &diagnostic.primary) {
             (Some(first), Some((span, _))) => kept[*first].secondary.push((*span, "and here".to_owned())),
@@ -59,6 +71,9 @@ fn with_reserved_words_once(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     }
     kept
 }
+
+/// What is said of a `;` where others follow on later lines.
+const SEMICOLONS: &str = "remove it here and behind every other line: the newline ends a statement";
 
 /// No empty line stands at the start of a file or a block, also where the lines before it could not be read.
 fn drop_blank(trivia: &mut Trivia) {
@@ -244,8 +259,9 @@ impl ProgramParser {
     /// Reports what is wrong with single tokens of a line; whether nothing is.
     fn readable(&mut self, line: &Line<'_>) -> bool {
         let before = self.diagnostics.len();
-        let mistakes = line.tokens.iter().filter_map(|token| {
-            let mistake = token_mistake(token)?;
+        let mistakes = line.tokens.iter().enumerate().filter_map(|(place, token)| {
+            let before = place.checked_sub(1).map(|before| &line.tokens[before]);
+            let mistake = transpose(before, token).or_else(|| token_mistake(token))?;
             let help = assignment(&line.tokens, token);
             Some(match help {
                 Some(help) => mistake.help(help),
@@ -275,6 +291,12 @@ impl ProgramParser {
     // Statements --------------------------------------------------------------------------------------------------
 
     fn statement(&mut self, line: &Line<'_>) -> Option<StatementKind> {
+        if let Some(foreign) = foreign_line(&line.tokens).filter(|_| !line.bad) {
+            self.diagnostics.push(foreign);
+            // What it declares is not where a statement has it.
+            self.unread.line(&line.tokens);
+            return None;
+        }
         if !self.readable(line) {
             return None;
         }

@@ -3,6 +3,7 @@
 use crate::expression::Function;
 
 use super::Format;
+use super::build::OLD;
 use super::derivation::Derivation;
 use super::document::{Item, Part, Span, words};
 use super::node::{Call, Element, Node, Range, Relation};
@@ -123,7 +124,12 @@ impl Derivation<'_> {
             lines.push(vec![words("# counts the positions for which what follows holds")]);
         }
         if used.old {
-            lines.push(vec![words("~ marks a value before the update")]);
+            lines.push(vec![
+                Span::Math(Node::name(&format!("x{OLD}"))),
+                words(" is the value of "),
+                Span::Math(Node::name("x")),
+                words(" before the update"),
+            ]);
         }
         if lines.is_empty() {
             return Vec::new();

@@ -204,7 +204,7 @@ impl Derivation<'_> {
             (Some(bound), _) => {
                 let name = self.equations.bound(bound).words.step;
                 format!(
-                    "By {name} at the values before the update, marked ~. This bound separates the elements, so that each is \
+                    "By {name} at the values before the update, marked by a tilde. This bound separates the elements, so that each is \
                      a problem of its own:"
                 )
             }

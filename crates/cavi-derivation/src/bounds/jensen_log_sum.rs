@@ -91,6 +91,10 @@ impl Bound for JensenLogSum {
         let (site, mut held) = match surrogate(at, id, term, position) {
             Ok(bounded) => bounded,
             Err(_) if is_number(&at.derivation.symbols, at.drafts, &term.factors[position]) => return None,
+            // The logs of a chance and of what it leaves hold one mistake.
+            Err(diagnostic) if at.derivation.diagnostics.iter().any(|own| is_the_same(own, &diagnostic)) => {
+                return Some(Replacement { held: Vec::new(), tight: Vec::new() });
+            }
             Err(diagnostic) => {
                 at.derivation.complain(*diagnostic, None, Some(at.statement));
                 return Some(Replacement { held: Vec::new(), tight: Vec::new() });
@@ -106,6 +110,12 @@ impl Bound for JensenLogSum {
         at.sites.push(site);
         Some(Replacement { held, tight: vec![partition] })
     }
+}
+
+/// Whether two complaints are about the signs in one statement.
+fn is_the_same(one: &Diagnostic, other: &Diagnostic) -> bool {
+    let place = |own: &Diagnostic| own.primary.as_ref().map(|(span, _)| *span);
+    one.code == "E0704" && other.code == "E0704" && place(one) == place(other)
 }
 
 /// Whether the latents in a log are points that may follow a gradient, and its argument was meant to be positive: it may be a

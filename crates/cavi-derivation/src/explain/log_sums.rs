@@ -1,7 +1,9 @@
 //! What to write in place of a sum whose log has no bound.
 
 use cavi_algebra::rules::{complements, to_sum};
-use cavi_algebra::{ArrayKind, Atom, Expression, Factor, LetterId, Subscript, Sum, Support, Symbols, Term};
+use cavi_algebra::{
+    ArrayId, ArrayKind, Atom, Expression, Factor, LetterId, Subscript, Sum, Support, Symbols, Term,
+};
 use cavi_families::{Domain, Family, Slices, families, fits_a_log};
 use cavi_model::{ArgumentSpec, Model, Statement, text_of};
 use cavi_syntax::Diagnostic;
@@ -98,6 +100,9 @@ pub fn as_share(symbols: &Symbols, inside: &Sum, addend: &Term) -> Option<String
 
 /// What to write in place of a sum with an addend that may be negative: a mixture where a share is taken off, else one
 /// latent for the whole.
+///
+/// What is written has the subscripts of what it replaces: a share by group stays one by group, a switch of a group draws one
+/// part for the group, and a part has the letters of the addends.
 pub fn without_negative_addend(
     model: &Model,
     symbols: &Symbols,
@@ -105,16 +110,18 @@ pub fn without_negative_addend(
     addend: &Term,
 ) -> String {
     let of_two = |support: Support| matches!(support, Support::Unit | Support::Binary);
-    let mut share: Option<(Support, Vec<Subscript>, String)> = None;
+    let mut share: Option<Element> = None;
+    let is_binary = |own: &Element| symbols.array(own.0).support == Support::Binary;
     for argument in statement.arguments.iter().flatten() {
         argument.value.visit_values(&mut |id, subscripts| {
             let array = symbols.array(id);
+            let binary = array.support == Support::Binary;
             if array.kind == ArrayKind::Latent
                 && of_two(array.support)
-                && addend.mentions(id)
-                && share.as_ref().is_none_or(|(support, ..)| *support == Support::Unit)
+                && (binary || addend.mentions(id))
+                && share.as_ref().is_none_or(|own| binary && !is_binary(own))
             {
-                share = Some((array.support, subscripts.to_vec(), array.name.clone()));
+                share = Some((id, subscripts.to_vec()));
             }
         });
     }
@@ -123,43 +130,141 @@ pub fn without_negative_addend(
         let value = to_sum(&mut symbols.clone(), &argument.value);
         value.terms.iter().any(|term| term.coefficient.0 < 0.0)
     };
+    let is_sum = |argument: &ArgumentSpec| matches!(argument.value, Expression::Add(_));
     let taken_off = addend.coefficient.0 < 0.0 && statement.arguments.iter().flatten().any(written);
     let unit = chance(statement).is_some();
     let slot = log_argument(model, statement);
     match (share, slot) {
-        (Some((support, subscripts, name)), Some((word, family))) if taken_off => {
-            let binary = support == Support::Binary;
-            if binary || unit && statement.family.parameters().len() == 1 {
-                let mut letters = statement.plates.clone();
-                if binary {
-                    letters.clear();
-                    subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
-                }
-                return mixture(symbols, statement, &letters, word, unit);
-            }
+        (Some(share), Some((word, _)))
+            if is_binary(&share) && (taken_off || unit)
+                || taken_off && unit && statement.family.parameters().len() == 1 =>
+        {
+            mixture(model, statement, &share, word, unit)
+        }
+        // `p * a + (1 - p) * b` of rates: what takes the share off is one of several addends, and has a factor beside it.
+        (Some(share), Some((word, family)))
+            if taken_off
+                && !unit
+                && addend.factors.len() > 1
+                && statement.arguments.iter().flatten().any(is_sum) =>
+        {
             let (axis, letter) = part_axis(symbols);
             let value = free_name(symbols, &[&format!("{word}_of_part"), &format!("{word}_in_part")]);
+            let places = Places::of(symbols, &varying(symbols, statement, |_| true));
             format!(
                 "let each addend have a {word} of its own, which holds its share: `axis {axis}[{letter}] = 2`, \
-                 `{value}[{letter}] ~ {}`, and `{word} = sum[{letter}]({value}[{letter}])`, of which `{name}` is a quotient",
-                prior_text(family)
+                 `{value}{} ~ {}`, and `{word} = sum[{letter}]({value}{})`, of which `{}` is a quotient",
+                places.declared(symbols, &[&letter], &[]),
+                prior_text(family),
+                places.read(symbols, &[&letter], &[]),
+                symbols.array(share.0).name,
             )
         }
         (_, Some((word, family))) => {
-            let plates = letters_text(symbols, &with_ancestors(symbols, &statement.plates));
+            let places = Places::of(symbols, &varying(symbols, statement, |_| true));
             let own = free_name(symbols, &[&format!("{word}_of_{}", symbols.array(statement.target).name)]);
+            let (declared, read) = (places.declared(symbols, &[], &[]), places.read(symbols, &[], &[]));
             let stays = if unit { "stays between 0 and 1" } else { "is never negative" };
             let fitting: &[Support] =
                 if unit { &[Support::Unit] } else { &[Support::Positive, Support::Nonnegative] };
             format!(
-                "put one latent in place of the whole expression, `{word} = {own}{plates}`, with a prior of its own that {stays}, as \
-                 `{own}{plates} ~ {}`: {}",
+                "put one latent in place of the whole expression, `{word} = {own}{read}`, with a prior of its own that {stays}, as \
+                 `{own}{declared} ~ {}`: {}",
                 prior_text(family),
                 families_with_log(|support| fitting.contains(&support))
             )
         }
         _ => "write sums of products of variables that are never negative".to_owned(),
     }
+}
+
+/// An array with the subscripts under which it is read.
+type Element = (ArrayId, Vec<Subscript>);
+
+/// The elements that an expression of a statement varies with: of latents, data and constants that are no indices and for which
+/// `keep` holds.
+fn varying(symbols: &Symbols, statement: &Statement, keep: impl Fn(ArrayId) -> bool) -> Vec<Element> {
+    let mut found: Vec<Element> = Vec::new();
+    let mut free = with_ancestors(symbols, &statement.plates);
+    free.extend(&statement.slices);
+    for argument in statement.arguments.iter().flatten() {
+        argument.value.visit_values(&mut |id, subscripts| {
+            let mut letters = Vec::new();
+            subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
+            // An index stands in the subscripts of what it chooses; what is summed over is gone from the sum.
+            let index = matches!(symbols.array(id).support, Support::Index(_));
+            let element = (id, subscripts.to_vec());
+            if !index && keep(id) && letters.iter().all(|own| free.contains(own)) && !found.contains(&element)
+            {
+                found.push(element);
+            }
+        });
+    }
+    found
+}
+
+/// Subscripts, each with the letter that it has where the array is declared.
+struct Places(Vec<(LetterId, Subscript)>);
+
+impl Places {
+    /// Those of all these elements. What follows from others, as `of[n]` beside `n`, is left out.
+    fn of(symbols: &Symbols, elements: &[Element]) -> Self {
+        let mut all: Vec<(LetterId, Subscript)> = Vec::new();
+        for (id, subscripts) in elements {
+            for (own, subscript) in symbols.array(*id).letters.iter().zip(subscripts) {
+                let places = match subscript {
+                    Subscript::Letter(letter) => (with_ancestors(symbols, &[*letter]).into_iter())
+                        .map(|letter| (letter, Subscript::Letter(letter)))
+                        .collect(),
+                    Subscript::Index(..) => vec![(*own, subscript.clone())],
+                };
+                for (letter, subscript) in places {
+                    // Two places on one axis have two of its letters.
+                    let taken = |letter: LetterId| all.iter().any(|(own, _)| *own == letter);
+                    let axis = symbols.axis(symbols.letter(letter).axis);
+                    let mut letters = std::iter::once(letter).chain(axis.letters.iter().copied());
+                    let known = all.iter().any(|(_, own)| *own == subscript);
+                    if let Some(letter) = letters.find(|own| !taken(*own)).filter(|_| !known) {
+                        all.push((letter, subscript));
+                    }
+                }
+            }
+        }
+        let bare: Vec<LetterId> = (all.iter())
+            .filter_map(|(_, subscript)| match subscript {
+                Subscript::Letter(letter) => Some(*letter),
+                Subscript::Index(..) => None,
+            })
+            .collect();
+        all.retain(|(_, subscript)| {
+            let mut letters = Vec::new();
+            subscript.letters(&mut letters);
+            matches!(subscript, Subscript::Letter(_)) || !letters.iter().all(|own| bare.contains(own))
+        });
+        Places(all)
+    }
+
+    /// The subscripts on the left of a statement, between those in front and those behind.
+    fn declared(&self, symbols: &Symbols, before: &[&str], behind: &[&str]) -> String {
+        let own = self.0.iter().map(|(letter, _)| symbols.letter(*letter).name.clone());
+        bracketed(before, own.collect(), behind)
+    }
+
+    /// The subscripts on the right of a statement.
+    fn read(&self, symbols: &Symbols, before: &[&str], behind: &[&str]) -> String {
+        let own = self.0.iter().map(|(_, subscript)| match subscript {
+            Subscript::Letter(letter) => symbols.letter(*letter).name.clone(),
+            Subscript::Index(id, inner) => text_of(symbols, &Expression::Value(*id, inner.clone())),
+        });
+        bracketed(before, own.collect(), behind)
+    }
+}
+
+fn bracketed(before: &[&str], own: Vec<String>, behind: &[&str]) -> String {
+    let mut all: Vec<String> = before.iter().map(|own| (*own).to_owned()).collect();
+    all.extend(own);
+    all.extend(behind.iter().map(|own| (*own).to_owned()));
+    if all.is_empty() { String::new() } else { format!("[{}]", all.join(", ")) }
 }
 
 /// The word of the argument that holds latents, and a family that may take its place.
@@ -185,33 +290,62 @@ fn part_axis(symbols: &Symbols) -> (String, String) {
     (free_name(symbols, &["part", "branch"]), free_name(symbols, &["c", "c2"]))
 }
 
-/// `axis part[c] = 2`, `share[:c] ~ Dirichlet(1)`
-fn slice_of_two(symbols: &Symbols) -> String {
+/// Each copy draws one of two values: a copy of the switch where the share is binary, else an entry of the statement.
+fn mixture(model: &Model, statement: &Statement, share: &Element, word: &str, unit: bool) -> String {
+    let symbols = &model.symbols;
     let simplex = super::families_on(|support| support == Support::Simplex);
-    let ((axis, letter), share) = (part_axis(symbols), free_name(symbols, &["share", "weight"]));
-    format!("axis {axis}[{letter}] = 2`, `{share}[:{letter}] ~ {simplex}(1)")
-}
-
-/// Each copy draws one of two values.
-fn mixture(symbols: &Symbols, statement: &Statement, letters: &[LetterId], word: &str, unit: bool) -> String {
     let classes = super::families_on(|support| matches!(support, Support::Index(_)));
     let support = if unit { Support::Unit } else { Support::Positive };
     let prior = families()
         .iter()
         .find(|own| own.latent() == Some(support) && own.slices() == Slices::None && fits_a_log(**own));
-    let plates = letters_text(symbols, &with_ancestors(symbols, letters));
-    let others = statement.plates.iter().filter(|own| !letters.contains(own));
-    let others: String = others.map(|own| format!(", {}", symbols.letter(*own).name)).collect();
+    let (axis, letter) = part_axis(symbols);
+    let slice = format!(":{letter}");
     let target = &symbols.array(statement.target).name;
     let chosen = free_name(symbols, &[&format!("part_of_{target}"), "chosen_part"]);
     let value = free_name(symbols, &[&format!("{word}_of_part"), &format!("{word}_in_part")]);
-    let (letter, share) = (free_name(symbols, &["c", "c2"]), free_name(symbols, &["share", "weight"]));
+    let weight = free_name(symbols, &["share", "weight"]);
+    // Who draws, and with which chances.
+    let entries: Vec<LetterId> = with_ancestors(symbols, &statement.plates);
+    let entries = Places(entries.into_iter().map(|own| (own, Subscript::Letter(own))).collect());
+    let (drawn, chances) = if symbols.array(share.0).support == Support::Binary {
+        (Places::of(symbols, std::slice::from_ref(share)), chance_of(model, share.0))
+    } else {
+        (entries, Places::of(symbols, std::slice::from_ref(share)))
+    };
+    let others = varying(symbols, statement, |id| {
+        id != share.0 && symbols.array(id).kind == ArrayKind::Latent && !symbols.array(id).letters.is_empty()
+    });
+    let others = Places::of(symbols, &others);
+    let read = if chances.0.is_empty() {
+        weight.clone()
+    } else {
+        format!("{weight}{}", chances.read(symbols, &[], &[&slice]))
+    };
+    let selected = format!("{chosen}{}", drawn.read(symbols, &[], &[]));
     format!(
-        "a weighted mean is a mixture, of which each copy draws one part: `{}`, `{chosen}{plates} ~ {classes}({share})`, \
-         `{value}[{letter}{others}] ~ {}`, and `{word} = {value}[{chosen}{plates}{others}]` in place of the sum",
-        slice_of_two(symbols),
+        "a weighted mean is a mixture, of which each copy draws one part: `axis {axis}[{letter}] = 2`, `{weight}{} ~ \
+         {simplex}(1)`, `{chosen}{} ~ {classes}({read})`, `{value}{} ~ {}`, and `{word} = {value}{}` in place of the \
+         expression",
+        chances.declared(symbols, &[], &[&slice]),
+        drawn.declared(symbols, &[], &[]),
+        others.declared(symbols, &[&letter], &[]),
         prior.map_or_else(String::new, |own| prior_text(*own)),
+        others.read(symbols, &[&selected], &[]),
     )
+}
+
+/// The subscripts of the latent that is the chance of a switch.
+fn chance_of(model: &Model, switch: ArrayId) -> Places {
+    let symbols = &model.symbols;
+    let own = model.statements.iter().find(|own| own.target == switch);
+    let element = own.and_then(chance).and_then(|(_, argument)| match &argument.value {
+        Expression::Value(id, subscripts) if symbols.array(*id).kind == ArrayKind::Latent => {
+            Some((*id, subscripts.clone()))
+        }
+        _ => None,
+    });
+    element.map_or(Places(Vec::new()), |own| Places::of(symbols, &[own]))
 }
 
 /// A family with 1 for each parameter.

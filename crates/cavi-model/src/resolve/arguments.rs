@@ -2,7 +2,7 @@
 
 use cavi_algebra::{ArrayKind, Expression, LetterId, Subscript, Support, dedup};
 use cavi_families::{Domain, Extent, Family, Parameter};
-use cavi_syntax::{Diagnostic, Span, ast, nearest, print_expression};
+use cavi_syntax::{Diagnostic, Span, ast, cut_off, nearest, print_expression};
 
 use super::places::{Bound, COVARIANCE, Scope};
 use super::reads::visit_references;
@@ -31,7 +31,10 @@ impl Resolver<'_> {
             // looked up.
             let bare = matches!(&argument.value.kind, ast::ExpressionKind::Reference(reference)
                 if reference.subscripts.is_none() && !self.names.contains_key(&reference.name.text));
-            if !bare {
+            // What is made of families elsewhere, as a mixture, is no family here: those in it are no mistakes of their own.
+            let of_families = matches!(&argument.value.kind, ast::ExpressionKind::Call(family, _)
+                if cavi_families::family(&family.text).is_some());
+            if !bare && !of_families {
                 self.expression(&mut scope, &argument.value);
             }
         }
@@ -161,6 +164,15 @@ impl Resolver<'_> {
             .map(|(_, meant)| *meant);
         let help = match near.or(synonym) {
             Some(near) => format!("did you mean `{near}`?"),
+            None if cut_off(&word.text).is_some() => {
+                cut_off(&word.text).map_or_else(String::new, |cut| cut.advice("x"))
+            }
+            None if matches!(word.text.as_str(), "observed" | "obs" | "value" | "data") => {
+                "drop it: what is observed is declared, `data x[n] : real`".to_owned()
+            }
+            None if matches!(word.text.as_str(), "shape" | "dims" | "size" | "plates" | "sample_shape") => {
+                "drop it: each letter on the left makes one copy for each of its values".to_owned()
+            }
             None => format!("`{}` takes {}", family.text, signature(parameters)),
         };
         self.report(
@@ -591,7 +603,10 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["alpha", "a", "k", "concentration"], "shape"),
     (&["beta", "b", "lambda", "inverse_scale"], "rate"),
     (&["theta"], "scale"),
-    (&["alpha", "conc"], "concentration"),
+    (&["alpha", "conc", "a"], "concentration"),
+    (&["alpha", "shape1"], "a"),
+    (&["beta", "b"], "scale"),
+    (&["beta", "shape2"], "b"),
     (&["prob", "probability", "probabilities", "theta", "probs"], "p"),
     (&["lambda", "mu"], "rate"),
     (&["n", "trials", "size", "count"], "total"),

@@ -3,7 +3,7 @@
 use cavi_algebra::{Absent, ArrayId, ArrayKind, Expression, LetterId, Restriction, Subscript, Support};
 use cavi_families::{DataKind, Family, Slices, functions};
 use cavi_syntax::ast::{self, DataOption, Program, StatementKind};
-use cavi_syntax::{Diagnostic, Span, nearest, print_expression, print_reference};
+use cavi_syntax::{Diagnostic, Span, cut_off_by_name, nearest, print_expression, print_reference};
 
 use super::axes::Shape;
 use super::places::{Bound, CONSTANT, DERIVED, How, Scope};
@@ -82,6 +82,16 @@ impl Resolver<'_> {
                 ) => "a class, a name or an id is a position on an axis: `index AXIS`".to_owned(),
                 (None, "date" | "time" | "datetime") => {
                     "a number of days or years is `real`; a label of an axis may be a date".to_owned()
+                }
+                (None, "vector" | "matrix" | "array" | "tensor" | "list" | "row_vector" | "ndarray") => {
+                    "an array has a letter for each dimension, and the type of its elements: `data x[n, j] : real`".to_owned()
+                }
+                (None, "simplex" | "proportion" | "probability" | "percent" | "fraction") => {
+                    "a number from 0 to 1 is `unit`".to_owned()
+                }
+                (None, "time_series" | "missing" | "na") => "any number is `real`, with `absent = NA` where some are missing".to_owned(),
+                (None, word) if cut_off_by_name(word).is_some() => {
+                    cut_off_by_name(word).map_or_else(String::new, |cut| cut.advice("x"))
                 }
                 (None, _) => "any number is `real`, a class or a name is `index AXIS`".to_owned(),
             }

@@ -3,7 +3,7 @@
 use cavi_algebra::{ArrayId, ArrayKind, Comparison, Expression, Function, LetterId, Support};
 use cavi_families::covariance::KERNELS;
 use cavi_syntax::ast::{self, BinaryOperator, ExpressionKind};
-use cavi_syntax::{Diagnostic, Span, nearest, print_expression, print_reference};
+use cavi_syntax::{Diagnostic, Span, cut_off_by_name, nearest, print_expression, print_reference};
 
 use super::declarations::State;
 use super::elsewhere::function_elsewhere;
@@ -232,7 +232,8 @@ impl Resolver<'_> {
                 .possible(possible);
             let near =
                 nearest(&name.text, names.iter().copied()).map(|near| format!("did you mean `{near}`?"));
-            match function_elsewhere(&name.text).map(str::to_owned).or(near) {
+            let cut = cut_off_by_name(&name.text).map(|cut| cut.advice("x"));
+            match function_elsewhere(&name.text).map(str::to_owned).or(cut).or(near) {
                 Some(help) => diagnostic.help(help),
                 None if self.names.contains_key(&name.text) => {
                     diagnostic.help(format!("subscripts have square brackets: `{}[...]`", name.text))

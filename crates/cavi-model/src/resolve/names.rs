@@ -2,7 +2,7 @@
 
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, LetterId, Support};
 use cavi_families::families;
-use cavi_syntax::{Diagnostic, Span, ast, nearest, print_reference};
+use cavi_syntax::{Diagnostic, Span, ast, cut_off_by_name, nearest, print_reference};
 
 use super::elsewhere::family_elsewhere;
 use super::expressions::is_function;
@@ -269,8 +269,10 @@ impl Resolver<'_> {
                 .at(name.span, "unknown family")
                 .possible(list);
             let near = nearest(&name.text, names.iter().copied());
+            let cut = cut_off_by_name(&name.text).map(|cut| cut.advice(&ast.target.name.text));
             match family_elsewhere(&name.text)
                 .map(str::to_owned)
+                .or(cut)
                 .or(near.map(|near| format!("did you mean `{near}`?")))
             {
                 Some(help) => diagnostic.help(help),

@@ -4,8 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// File, code, and the text under the caret (empty where the place is between two characters).
-const EXPECTED: [(&str, &str, &str); 53] = [
+const EXPECTED: [(&str, &str, &str); 62] = [
     ("absent_none", "E0121", "none"),
+    ("added_term", "E0112", "target +="),
+    ("angle_range", "E0122", "<lower=0>"),
+    ("censored_after_family", "E0113", "censored"),
+    ("condition", "E0119", "?"),
+    ("declared_type", "E0102", "real"),
+    ("library_name", "E0103", "pm.Normal"),
+    ("link_on_the_left", "E0112", "log(rate[n]) <-"),
+    ("range_of_letters", "E0129", "1:"),
+    ("truncated_after_family", "E0113", "T"),
     ("ampersand", "E0103", "&"),
     ("arrow", "E0112", "<-"),
     ("axis_without_letter", "E0101", ""),

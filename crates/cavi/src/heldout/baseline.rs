@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 
 use cavi_algebra::evaluate::Accumulator;
 use cavi_algebra::{ArrayKind, AxisId, Function, Support};
-use cavi_derivation::copy::{Copy, copy};
+use cavi_derivation::copy::Copy;
 use cavi_executor::BoundArray;
 use cavi_families::{Prediction, functions};
 use cavi_model::{Model, Statement};
@@ -123,8 +123,7 @@ impl Predictor<'_> {
     fn means_of(&self, hidden: &Hidden) -> Result<Score, &'static str> {
         let array = self.model.symbols.array(hidden.array);
         let statement = self.model.statement_of(hidden.array).ok_or("nothing predicts it")?;
-        let copy = copy(self.model, &self.equations.symbols, statement)
-            .map_err(|_| "a parameter of its statement has no closed form")?;
+        let copy = self.copy(statement).map_err(|_| "a parameter of its statement has no closed form")?;
         let kind = self.kind(statement, hidden);
         let written_out;
         let hidden = match hidden.with_zeros && !matches!(kind, Kind::Unit | Kind::Rate) {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use cavi_algebra::{ArrayId, AxisId, LetterId, Sum};
-use cavi_derivation::copy::{Copy, copy};
+use cavi_derivation::copy::Copy;
 use cavi_families::Prediction;
 use cavi_model::Statement;
 use cavi_numerics::Threads;
@@ -132,7 +132,7 @@ impl Predictor<'_> {
         reduce: &(dyn Fn(OfEntries<'_>) -> R + Sync),
     ) -> Option<Vec<R>> {
         let statement = self.model.statement_of(hidden.array)?;
-        let copy = copy(self.model, &self.equations.symbols, statement).ok()?;
+        let copy = self.copy(statement).ok()?;
         if self.reads_implicit(statement, &copy, false) {
             let (equations, parameters) = self.written_out.get_or_init(|| self.write_out()).as_ref()?;
             let threads = Threads::new(self.threads.count());

@@ -27,7 +27,7 @@ use super::draws::{Source, is_certain};
 use super::predict::{CHUNK, DRAWS, Kind, Part, Predictor, placed_letters};
 use crate::bind::Hidden;
 use crate::row_totals::RowTotals;
-use cavi_derivation::copy::{Copy, copy};
+use cavi_derivation::copy::Copy;
 
 /// What entries of an array are expected to be, one number for each.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,7 +99,7 @@ impl Predictor<'_> {
         let symbols = &self.model.symbols;
         let own = symbols.array(array);
         let refuse = |reason: &str| self.without_expectation(own, statement, reason);
-        let copy = copy(self.model, &self.equations.symbols, statement).map_err(|reason| refuse(&reason))?;
+        let copy = self.copy(statement).map_err(|reason| refuse(&reason))?;
         let mut selections = copy.selections.iter();
         if !selections.any(|selection| self.belongs_to_entry(statement, &copy, selection)) {
             return self.expect_alike(statement, copy, coordinates, draws, false, &refuse);

@@ -73,9 +73,10 @@ pub(crate) fn log_weights(
         }
         // What has the same density at every draw moves no weight.
         if moves {
-            let copy = copy(model, &equations.symbols, statement).map_err(|reason| {
-                format!("the density of `{}` is not evaluated: {reason}", name(statement.target))
-            })?;
+            let copy =
+                copy(model, &equations.symbols, statement, &|axis| bound.size(axis)).map_err(|reason| {
+                    format!("the density of `{}` is not evaluated: {reason}", name(statement.target))
+                })?;
             // m rows have m draws of what is their own.
             if let Some(by) = counts_one_draw(bound, &copy).filter(|_| uncertain(statement.target)) {
                 return Err(format!(
@@ -210,6 +211,9 @@ impl Density<'_> {
             let mut batch = Batch::new(&world, chunk.len(), Some(target));
             for (letter, column) in letters.iter().zip(&self.coordinates) {
                 batch.place(*letter, Place::Each(Rc::new(column[chunk.clone()].to_vec())));
+            }
+            for own in &self.copy.placed {
+                batch.place(own.letter, Place::One(own.position));
             }
             for selection in &self.copy.selections {
                 let chosen = Subscript::Index(selection.index, selection.subscripts.clone());

@@ -26,6 +26,7 @@ mod predict;
 mod request;
 mod rest;
 pub mod rows;
+mod selected;
 mod total;
 
 use std::sync::OnceLock;

@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, Equations, LetterId, Mode, Sum, Support};
-use cavi_derivation::copy::{Copy, Selection, copy};
+use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, Equations, LetterId, Mode, Sum, Support, Symbols};
+use cavi_derivation::copy::{Copy, Selection};
 use cavi_executor::{Bound, BoundArray, Executor, Item, Parameters, Schedule};
 use cavi_families::{Argument, Prediction, Slices};
 use cavi_model::{Model, Statement};
@@ -166,8 +166,7 @@ impl Predictor<'_> {
                 format!("leave `{}` whole: the fit, its bound and its posterior need no score", array.name);
             Box::new(Diagnostic::error("E0902", message).at(statement.span, "in this statement").help(help))
         };
-        let mut copy =
-            copy(self.model, &self.equations.symbols, statement).map_err(|reason| refuse(&reason))?;
+        let mut copy = self.copy(statement).map_err(|reason| refuse(&reason))?;
         if self.reads_implicit(statement, &copy, false) || self.has_implicit_factor(hidden.array) {
             let written_out = self.written_out.get_or_init(|| self.write_out());
             let Some((equations, parameters)) = written_out else {
@@ -200,6 +199,18 @@ impl Predictor<'_> {
         let given_totals = self.is_given_totals(kind);
         let of_nothing = kind == Kind::Rate && !given_totals;
         Ok(Predicted { name, discrete: is_discrete(array), given_totals, counts, of_nothing, batches, rests })
+    }
+
+    /// One copy of a statement.
+    ///
+    /// # Errors
+    /// In words, why there is none.
+    pub(super) fn copy(&self, statement: &Statement) -> Result<Copy, String> {
+        self.copy_on(&self.equations.symbols, statement)
+    }
+
+    fn copy_on(&self, symbols: &Symbols, statement: &Statement) -> Result<Copy, String> {
+        cavi_derivation::copy::copy(self.model, symbols, statement, &|axis| self.bound.size(axis))
     }
 
     /// What an entry of this part has.
@@ -285,7 +296,7 @@ impl Predictor<'_> {
     fn weights(&self, statement: &Statement, copy: &mut Copy, selection: &Selection) -> Option<Weights> {
         if self.belongs_to_entry(statement, copy, selection)
             && let Some(own) = self.model.statement_of(selection.index)
-            && let Ok(prior) = cavi_derivation::copy::copy(self.model, &copy.symbols, own)
+            && let Ok(prior) = self.copy_on(&copy.symbols, own)
             && prior.selections.is_empty()
             && let [Some(probabilities)] = prior.arguments.as_slice()
         {
@@ -538,6 +549,9 @@ impl Predictor<'_> {
         for (letter, column) in part.letters.iter().zip(&hidden.coordinates) {
             batch.place(*letter, Place::Each(Rc::new(column[entries.clone()].to_vec())));
         }
+        for own in &part.copy.placed {
+            batch.place(own.letter, Place::One(own.position));
+        }
         batch
     }
 
@@ -607,27 +621,6 @@ impl Predictor<'_> {
         sum.finish()
     }
 
-    /// Calls `visit` with every choice of the classes that select what entries read, and the weight of that choice at each entry.
-    pub(super) fn each_selection(
-        &self,
-        part: &Part<'_>,
-        batch: &mut Batch<'_>,
-        visit: &mut dyn FnMut(&mut Batch<'_>, &[f64]),
-    ) {
-        let size = |selection: &Selection| self.bound.size_of(&part.copy.symbols, selection.class);
-        let sizes: Vec<usize> = part.copy.selections.iter().map(size).collect();
-        for combination in 0..sizes.iter().product() {
-            let classes = unflat(&sizes, combination);
-            let mut weight = vec![1.0; batch.count()];
-            for ((selection, weights), class) in part.copy.selections.iter().zip(&part.weights).zip(classes) {
-                let own = self.weight(batch, selection, weights, class);
-                weight.iter_mut().zip(own).for_each(|(weight, own)| *weight *= own);
-                batch.place(selection.class, Place::One(class));
-            }
-            visit(batch, &weight);
-        }
-    }
-
     /// Places the letter of a vector parameter at the elements of the slice that the entries are.
     pub(super) fn place_slice(
         &self,
@@ -643,59 +636,6 @@ impl Predictor<'_> {
                 let column = column[entries.clone()].to_vec();
                 batch.place(argument.letters[0], Place::Each(Rc::new(column)));
             }
-        }
-    }
-
-    /// The weight of a class at each entry.
-    fn weight(
-        &self,
-        batch: &mut Batch<'_>,
-        selection: &Selection,
-        weights: &Weights,
-        class: usize,
-    ) -> Vec<f64> {
-        let count = batch.count();
-        let positions: Vec<Place> =
-            selection.subscripts.iter().map(|subscript| batch.position(subscript)).collect();
-        match weights {
-            Weights::Factor { sizes, values, classes } => {
-                let at = |entry: usize| {
-                    let place = positions.iter().zip(sizes).fold(0, |place, (position, size)| {
-                        place * size
-                            + match position {
-                                Place::One(position) => *position,
-                                Place::Each(positions) => positions[entry] as usize,
-                            }
-                    });
-                    values[place * classes + class]
-                };
-                (0..count).map(at).collect()
-            }
-            Weights::Statement { letters, probabilities, class: letter } => {
-                let before = batch.places();
-                for (letter, place) in letters.iter().zip(positions) {
-                    batch.place(*letter, place);
-                }
-                batch.place(*letter, Place::One(class));
-                let own = batch.sum(probabilities).spread(count);
-                batch.put_back(before);
-                own
-            }
-        }
-    }
-}
-
-impl Clone for Weights {
-    fn clone(&self) -> Weights {
-        match self {
-            Weights::Factor { sizes, values, classes } => {
-                Weights::Factor { sizes: sizes.clone(), values: values.clone(), classes: *classes }
-            }
-            Weights::Statement { letters, probabilities, class } => Weights::Statement {
-                letters: letters.clone(),
-                probabilities: probabilities.clone(),
-                class: *class,
-            },
         }
     }
 }
