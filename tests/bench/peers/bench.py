@@ -3,15 +3,18 @@
 The parent imports the standard library only, so that it is small: Linux counts the size of a process before `exec` to the peak of its child.
 """
 
+import concurrent.futures
 import contextlib
 import io
 import json
 import os
 import pathlib
 import platform
+import queue
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -29,10 +32,11 @@ class Run(dict):
 class Bench:
     """Where things are, and how long each work may take."""
 
-    def __init__(self, python, cavi, directory, quick, clock, installed, most=99):
+    def __init__(self, python, cavi, directory, quick, clock, installed, most=99, beside=1):
         self.python, self.cavi_binary, self.directory = python, cavi, directory
-        self.quick, self.clock, self.installed, self.most = quick, clock, installed, most
+        self.quick, self.clock, self.installed, self.most, self.beside = quick, clock, installed, most, beside
         self.rows, self.goals = [], []
+        self.own = threading.local()
 
     def path(self, *parts):
         """A path of the working directory whose parent exists."""
@@ -48,10 +52,33 @@ class Bench:
         """Seeds or turns: 1, 2, ... up to what is asked for, and no more than `--turns`."""
         return range(1, min(count, self.most, 2 if self.quick else count) + 1)
 
+    def side_by_side(self, jobs):
+        """What each of the jobs (functions without arguments) returns, in their order: one after another, or with `--beside N` up to N at a time,
+        the processes of each on two cores that no other job has."""
+        if self.beside == 1:
+            return [job() for job in jobs]
+        free = queue.SimpleQueue()
+        for pair in pairs_of_cores()[: self.beside]:
+            free.put(pair)
+
+        def pinned(job):
+            self.own.cores = free.get()
+            try:
+                return job()
+            finally:
+                free.put(self.own.cores)
+                self.own.cores = None
+
+        with concurrent.futures.ThreadPoolExecutor(free.qsize()) as pool:
+            return list(pool.map(pinned, jobs))
+
     def process(self, command, **variables):
         """Runs a command to its end with one thread. Returns its output, peak bytes, and its seconds by the wall and by the CPU."""
         environment = dict(os.environ) | dict.fromkeys(THREADS, "1") | {"PYTHONWARNINGS": "ignore"} | variables
-        with open(self.path("log", "error.txt"), "w+") as errors:
+        cores = getattr(self.own, "cores", None)
+        if cores is not None:
+            command = ["taskset", "-c", cores, *command]
+        with open(self.path("log", f"error-{threading.get_ident()}.txt"), "w+") as errors:
             start = time.perf_counter()
             child = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)
             output = child.stdout.read()
@@ -156,6 +183,17 @@ def machine():
     """The processor and its cores."""
     names = [line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")]
     return f"{names[0] if names else platform.processor()}, {os.cpu_count()} cores"
+
+
+def pairs_of_cores():
+    """Pairs of cores that this process may use, as `taskset` names them; of a core that runs two threads at once only the first is used."""
+    first = []
+    for core in sorted(os.sched_getaffinity(0)):
+        siblings = pathlib.Path(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list")
+        beside = siblings.read_text().replace("-", ",").split(",") if siblings.exists() else [core]
+        if int(beside[0]) == core:
+            first.append(core)
+    return [f"{one},{other}" for one, other in zip(first[::2], first[1::2])]
 
 
 def bayespy_sweep(q, sweeps, clock):

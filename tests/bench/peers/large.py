@@ -9,6 +9,7 @@ Seconds are by the wall or of all processes together, as `--clock` says; memory 
 first that comes within 0.005 of the best of its own. The ratio is its time by that of Cavi's shortest fit with that score.
 """
 
+import functools
 import pathlib
 import shutil
 import time
@@ -20,7 +21,7 @@ WORK = dict(rows=30_000, columns=15_000, k=50, units=80, new=1000)
 QUICK = dict(rows=3000, columns=2000, k=10, units=60, new=300)
 NEAR = 0.005
 # For each way of Cavi: options of the fit, and the lengths that are tried until the targets are reached.
-WARMED = [["--warmup", f"means {n}", "--sweeps", 0] for n in (5, 10, 15, 20, 30, 40, 60, 90)] + [["--warmup", "means 60", "--sweeps", n] for n in (20, 60)]
+WARMED = [["--warmup", f"means {n}, collapsed {n}", "--sweeps", 0] for n in (3, 5, 10, 20, 30, 60, 120)]
 PASSES = [["--batch", "doc=32", "--sweeps", n] for n in (2, 3, 5, 8, 12, 20, 30)]
 WAYS = {
     "sweeps over all data": WARMED,
@@ -42,26 +43,21 @@ def work(bench):
     made = bench.child("data.py", "simulated_topics", directory=directory, seed=11, **sizes)
     k = sizes["k"]
     name = f"LDA, {made.rows:,} x {made.columns:,}, {made.entries:,} non-zeros, K = {k}, two cores"
-    targets = []
-    peers = []
-    for package, kinds in PEERS.items():
+    kinds = []
+    for package, functions in PEERS.items():
         if not bench.has(package):
             bench.absent(name, package)
             continue
-        for title, (function, lengths) in kinds.items():
-            runs = []
-            for length in lengths:
-                out = bench.path("fit", "large", f"{function}-{length}")
-                run = bench.child("large.py", function, directory=str(directory), k=k, seed=1, length=length, out=str(out))
-                run["seconds"] = bench.seconds(run["seconds"], run)
-                run["score"] = bench.child("large.py", "evaluate", directory=str(directory), files=run["states"])["score"]
-                run["length"] = length
-                runs.append(run)
-            best = max(run.score for run in runs)
-            chosen = next(run for run in runs if run.score >= best - NEAR)
-            peers.append((f"{package}, {title}", chosen))
-            targets.append(chosen.score)
-    ways = {way: cavi(bench, directory, k, way, lengths, targets) for way, lengths in WAYS.items()}
+        kinds += [(f"{package}, {title}", function, lengths) for title, (function, lengths) in functions.items()]
+    jobs = [(who, functools.partial(peer, bench, directory, k, function, length)) for who, function, lengths in kinds for length in reversed(lengths)]
+    runs = list(zip((who for who, _ in jobs), bench.side_by_side([job for _, job in jobs])))
+    peers = []
+    for who, _, _ in kinds:
+        own = sorted((run for other, run in runs if other == who), key=lambda run: run.length)
+        best = max(run.score for run in own)
+        peers.append((who, next(run for run in own if run.score >= best - NEAR)))
+    targets = [run.score for _, run in peers]
+    ways = dict(zip(WAYS, bench.side_by_side([functools.partial(cavi, bench, directory, k, way, lengths, targets) for way, lengths in WAYS.items()])))
     every = [run for runs in ways.values() for run in runs]
     for who, run in peers:
         own = min((fit.seconds for fit in every if fit.score >= run.score), default=None)
@@ -79,6 +75,16 @@ def work(bench):
         bench.goal(name, "each peer's score in no more than its time", "; ".join(f"{who} {short(ratio([run.seconds], [own])) or 'not reached'}" for who, run, own in quickest), met)
 
 
+def peer(bench, directory, k, function, length):
+    """One fit of a peer, of so many passes, and its held-out score."""
+    out = bench.path("fit", "large", f"{function}-{length}")
+    run = bench.child("large.py", function, directory=str(directory), k=k, seed=1, length=length, out=str(out))
+    run["seconds"] = bench.seconds(run["seconds"], run)
+    run["score"] = bench.child("large.py", "evaluate", directory=str(directory), files=run["states"])["score"]
+    run["length"] = length
+    return run
+
+
 def cavi(bench, directory, k, way, lengths, targets):
     """Fits of one way, each longer than the one before, until all targets are reached."""
     data, binary = directory / "train.npz", pathlib.Path(bench.cavi_binary)
@@ -92,7 +98,7 @@ def cavi(bench, directory, k, way, lengths, targets):
         binary = binary.with_name("cavi-mpi")
         if not binary.exists() or shutil.which("mpirun") is None:
             return []
-        before = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", 2]
+        before = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", 2]
     runs = []
     for number, options in enumerate(lengths):
         out = bench.path("fit", "large", f"cavi-{way.replace(' ', '-').replace(',', '')}-{number}")

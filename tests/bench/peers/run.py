@@ -34,7 +34,7 @@ def main():
     where = directory / ("quick" if options.quick else "full")
     stopped = []
     for name in options.only or WORKS:
-        run = bench.Bench(python, cavi, where, options.quick, options.clock, installed, options.turns)
+        run = bench.Bench(python, cavi, where, options.quick, options.clock, installed, options.turns, options.beside)
         try:
             importlib.import_module(name).work(run)
         except RuntimeError as error:
@@ -61,6 +61,7 @@ def arguments():
     parser.add_argument("--cavi", type=pathlib.Path, help="a binary, instead of building one")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu: for a busy machine, see README.md")
     parser.add_argument("--turns", type=int, default=99, help="at most so many seeds or turns")
+    parser.add_argument("--beside", type=int, default=1, metavar="N", help="`large`: up to N fits at a time, each on two cores of its own")
     return parser.parse_args()
 
 

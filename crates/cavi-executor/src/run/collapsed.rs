@@ -10,6 +10,7 @@ use cavi_numerics::kernels::log_sum::{self, Factor, LEAST, LogSum, Outputs, Own,
 use cavi_numerics::{Scratch, special};
 use smallvec::SmallVec;
 
+use super::elementwise::zeros;
 use super::pass::{CHUNK, Counts, scatter};
 use super::site_state::SiteState;
 use super::state::State;
@@ -51,8 +52,8 @@ impl State<'_> {
         sums.resize(addend.modes.len(), Vec::new());
         for (((mode, wanted), stride), sums) in addend.modes.iter().zip(&wanted).zip(&strides).zip(&mut sums)
         {
-            sums.clear();
-            sums.resize(if *wanted { mode.rows * stride } else { 0 }, 0.0);
+            let length = if *wanted { mode.rows * stride } else { 0 };
+            *sums = zeros(std::mem::take(sums), length, &self.work.threads);
         }
         let of_strides = rows.iter().zip(&strides);
         let factors: SmallVec<[Factor; 4]> = of_strides
@@ -84,9 +85,13 @@ impl State<'_> {
             counts.push(wanted.then(|| {
                 let length = addend.row_length(mode);
                 let mut counts = self.emptied(id, 0, mode.log, mode.rows * length);
-                for (counts, sums) in counts.chunks_exact_mut(length).zip(sums.chunks_exact(*stride)) {
-                    counts[..addend.categories].copy_from_slice(&sums[..addend.categories]);
-                }
+                let each = (CHUNK / length).max(1);
+                self.work.threads.for_each_chunk(&mut counts, each * length, |chunk, counts| {
+                    let sums = sums[chunk * each * stride..].chunks_exact(*stride);
+                    for (counts, sums) in counts.chunks_exact_mut(length).zip(sums) {
+                        counts[..addend.categories].copy_from_slice(&sums[..addend.categories]);
+                    }
+                });
                 counts
             }));
         }
@@ -170,6 +175,23 @@ impl State<'_> {
         if is_common.into_inner() { common } else { Vec::new() }
     }
 
+    /// The greatest mass of each category, not below 0.
+    fn greatest(&self, masses: &[f64], categories: usize) -> Vec<f64> {
+        let each = (CHUNK / categories.max(1)).max(1) * categories.max(1);
+        let of_chunk = |chunk: usize| {
+            let mut most = vec![0.0_f64; categories];
+            let rows = masses[chunk * each..masses.len().min((chunk + 1) * each)].chunks_exact(categories);
+            for row in rows {
+                most.iter_mut().zip(row).for_each(|(most, mass)| *most = most.max(*mass));
+            }
+            most
+        };
+        let of_chunks = self.work.threads.map(masses.len().div_ceil(each), of_chunk);
+        let larger =
+            |most: Vec<f64>, own: Vec<f64>| most.iter().zip(own).map(|(most, own)| most.max(own)).collect();
+        of_chunks.into_iter().fold(vec![0.0; categories], larger)
+    }
+
     /// What the modes have by categories.
     fn by_category(&self, addend: &AddendPlan, own: &[Option<OwnPlan>], width: usize) -> ByCategory {
         let (mut priors, mut totals) = (Vec::new(), Vec::new());
@@ -182,12 +204,7 @@ impl State<'_> {
             let mut prior = vec![0.0; width];
             let mut total = Vec::new();
             if let Some(own) = own {
-                let mut most = vec![0.0_f64; addend.categories];
-                let masses = self.values[own.mass.index()].chunks_exact(addend.categories);
-                for row in masses {
-                    let larger = |(most, mass): (&mut f64, &f64)| *most = most.max(*mass);
-                    most.iter_mut().zip(row).for_each(larger);
-                }
+                let most = self.greatest(&self.values[own.mass.index()], addend.categories);
                 let priors = self.values[own.prior.index()].iter().zip(most);
                 for (out, (prior, most)) in prior.iter_mut().zip(priors) {
                     // No quotient is less than the least that the rule knows.

@@ -155,8 +155,17 @@ impl Grid {
 /// The most chunks a pattern without a grid is cut into; a kernel keeps at most this many copies of what it accumulates.
 pub const MOST_CHUNKS: usize = 4;
 
-/// The most chunks of a grid.
-pub(super) const MOST_ROUNDS: usize = 8;
+/// The most chunks of a grid, and so the most threads that work on it.
+pub(super) const MOST_ROUNDS: usize = 16;
+
+/// The numbers of chunks of a grid: those that the usual numbers of threads divide, since a thread that has one chunk more than the others
+/// is waited for.
+const ROUNDS: [usize; 7] = [MOST_ROUNDS, 12, 8, 6, 4, 3, 2];
+
+/// The greatest of [`ROUNDS`] that is no greater than this; 1 where none is.
+fn rounds(most: usize) -> usize {
+    ROUNDS.into_iter().find(|rounds| *rounds <= most).unwrap_or(1)
+}
 
 /// The most modes that a kernel is compiled for, each by itself.
 pub const MOST_MODES: usize = 4;
@@ -584,8 +593,8 @@ fn grid(columns: &[Cow<[u32]>], row_length: usize) -> Option<Grid> {
 
 /// The cuts of the grid that entries have once they are sorted by their first two modes, if there is enough to do in every part.
 ///
-/// Chunks and groups hold about the same number of entries. A group is cut into strips of as many columns as have 400 KB of
-/// rows, as long as a row has four entries in a strip on average.
+/// Chunks and groups hold about the same number of entries. There are as many groups as rows have sixteen entries for, or as strips are
+/// wanted, at most eight, or few. A group is cut into strips of as many columns as have 400 KB of rows, as long as a row has four entries in a strip on average.
 pub(super) fn cuts(columns: &[&[u32]], row_length: usize) -> Option<Cuts> {
     let [first, second, others @ ..] = columns else { return None };
     let entries = first.len();
@@ -599,8 +608,13 @@ pub(super) fn cuts(columns: &[&[u32]], row_length: usize) -> Option<Cuts> {
         let in_proportion = entries / (2 * size(column) + 1);
         parts.min(MOST_CHUNKS).min(in_proportion)
     });
-    // Rows in as many groups have sixteen entries in each, or the groups are few.
-    let parts = parts.min((entries / (16 * rows)).max(MOST_CHUNKS)).min(rows).min(width);
+    let in_cache = (STRIP_BYTES / (row_length.max(1) * size_of::<f64>())).max(1);
+    let most_strips = (entries / (4 * rows)).max(1);
+    // Rows in as many groups have sixteen entries in each, or the groups are few, or they are eight at most and no narrower than strips would be.
+    // (With twelve, a pass of one thread took up to a fifth longer where columns stand by their frequency: the first groups are narrow.)
+    let strips = width.div_ceil(in_cache).min(most_strips).min(8);
+    let parts = parts.min((entries / (16 * rows)).max(MOST_CHUNKS).max(strips)).min(rows).min(width);
+    let parts = rounds(parts);
     if parts < 2 || rows * (parts + 1) > 2 * entries {
         return None;
     }
@@ -616,8 +630,6 @@ pub(super) fn cuts(columns: &[&[u32]], row_length: usize) -> Option<Cuts> {
     }
     group_bounds.resize(parts, width);
     group_bounds.push(width);
-    let in_cache = (STRIP_BYTES / (row_length.max(1) * size_of::<f64>())).max(1);
-    let most_strips = (entries / (4 * rows)).max(1);
     let strip = in_cache.max(width.div_ceil(most_strips));
     let mut strip_bounds = vec![0];
     let mut edges = Vec::new();
@@ -677,7 +689,10 @@ fn filled_on(entries: usize, [rows, width]: [usize; 2], starts: impl FnOnce(&[us
 /// The chunks of rows and the groups of strips of a filled pattern of so many entries, rows and columns.
 pub(super) fn filled_parts(entries: usize, [rows, width]: [usize; 2]) -> (usize, usize) {
     let strips = width.div_ceil(BLOCK_COLUMNS);
-    let many = (entries / SMALL).clamp(1, MOST_ROUNDS).min(rows);
+    // A chunk of more than the usual eight has whole blocks of rows.
+    let most = MOST_ROUNDS.min(strips).min(rows / BLOCK_COLUMNS).max(8);
+    let many = (entries / SMALL).clamp(1, most).min(rows);
+    let many = if many > 8 { rounds(many) } else { many };
     match strips >= many {
         true => (many, many),
         false => (many.min(MOST_CHUNKS).min(chunks_of(entries, width)), 1),

@@ -181,6 +181,18 @@ w = a b
 }
 
 #[test]
+fn a_line_of_report_that_could_not_be_read_again_is_refused() {
+    let kept = "report {\n  totals of x[k] (all)\n}\n";
+    assert_eq!(print(&read(kept)), kept);
+    for line in ["totals of x[k", "totals of (x]", "~ Normal(0, sd = 1)", ") totals"] {
+        let (program, diagnostics) = parse(&format!("report {{\n  heat w\n  {line}\n}}\n"));
+        assert!(!diagnostics.is_empty(), "{line}");
+        let printed = print(&program);
+        assert_eq!(print(&read(&printed)), printed, "{line}");
+    }
+}
+
+#[test]
 fn a_bracket_left_open_does_not_swallow_the_next_line() {
     for next in [
         "axis d[d]",

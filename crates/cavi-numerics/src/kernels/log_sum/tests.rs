@@ -493,6 +493,29 @@ fn a_grid_is_filled_by_one_entry_a_place() {
     assert!(!pattern(&[&[0, 1]]) && !pattern(&[&[0, 1], &[0, 0], &[0, 0]]));
 }
 
+/// Rows with 80 entries among 2,000 columns: where strips are wanted, eight threads have work, and no thread one chunk more than the others.
+#[test]
+fn many_threads_have_chunks_of_their_own() {
+    let (rows, width) = (2000_u32, 2000_u32);
+    let place = |entry: u32| (entry / 80, entry % 80 * 25 + (entry / 80) % 25);
+    let columns: [Vec<u32>; 2] = [
+        (0..rows * 80).map(|entry| place(entry).0).collect(),
+        (0..rows * 80).map(|entry| place(entry).1).collect(),
+    ];
+    let chunks = |row_length: usize| {
+        let pattern =
+            Pattern::on_grid(columns.iter().map(|own| Cow::Borrowed(&own[..])).collect(), row_length);
+        let grid = pattern.grid().expect("order and work");
+        (grid.chunks(), grid.groups())
+    };
+    assert_eq!(chunks(50 * width as usize / 250), (8, 8), "sixteen strips of 400 KB are wanted");
+    assert_eq!(
+        chunks(8),
+        (4, 4),
+        "one strip, and no more than five groups for sixteen entries of a row in each"
+    );
+}
+
 #[test]
 fn no_grid_without_order_or_work() {
     let pattern =
