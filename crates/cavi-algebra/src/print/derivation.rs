@@ -160,7 +160,7 @@ impl Derivation<'_> {
             }
             items.extend(self.update(id, &counts));
         }
-        items.extend(self.implicit().into_iter().flat_map(|site| self.implicit_update(site)));
+        items.extend(self.implicit().into_iter().flat_map(|site| self.implicit_update(site, format)));
         if format == Format::Text {
             items.push(Item::Heading("Sweep"));
             items.extend(self.sweep().into_iter().map(Item::Paragraph));

@@ -40,8 +40,8 @@ impl Derivation<'_> {
         line
     }
 
-    /// Its probabilities.
-    pub(super) fn implicit_update(&self, id: SiteId) -> Vec<Item> {
+    /// Its probabilities, and those by which the sweeps of the fit go where they take others.
+    pub(super) fn implicit_update(&self, id: SiteId, format: Format) -> Vec<Item> {
         let site: &Site = self.equations.site(id);
         let family = self.equations.statements[site.statement.index()].family;
         let q = self.implicit_q(id);
@@ -74,12 +74,14 @@ impl Derivation<'_> {
         note.push(words("."));
         let text = "It is at its optimum whenever it is read, and never stored.";
         let rows = shares.into_iter().chain(probabilities).collect();
-        vec![
+        let mut items = vec![
             Item::Subheading(heading),
             Item::Paragraph(vec![words(text)]),
             Item::Rows(rows),
             Item::Paragraph(note),
-        ]
+        ];
+        items.extend(self.other_rules(id, format));
+        items
     }
 
     /// How an implicit factor comes by its probabilities; `None` where the variable has none.
@@ -94,7 +96,7 @@ impl Derivation<'_> {
                     factors, of what these are where it is chosen. There the bound is largest.";
         items.extend([Item::Heading("Expectation"), Item::Paragraph(vec![words(text)])]);
         items.push(Item::Heading("Update"));
-        items.extend(self.implicit_update(id));
+        items.extend(self.implicit_update(id, format));
         Some(render(&items, format, self.columns))
     }
 }
