@@ -379,16 +379,16 @@ impl ProgramParser {
         }
     }
 
-    /// A line that is not known is kept as it is where it can be read again as one line: it begins with a word, and its brackets match.
+    /// A line that is not known is kept as it is where it begins with a word: one that begins with a sign would be read with the line above it.
     fn report(&mut self, line: &Line<'_>) -> Option<ReportItem> {
         let kind = report(line);
-        let is_line = line.tokens.first().is_some_and(Token::is_word) && brackets_match(&line.tokens);
+        let is_line = line.tokens.first().is_some_and(Token::is_word);
         if is_line || !matches!(kind, ReportItem::Unknown(_)) {
             return Some(kind);
         }
         self.diagnostics.push(
             Diagnostic::error("E0101", "this is no line of `report`")
-                .at(line.span(), "expected a word, and brackets that match")
+                .at(line.span(), "expected a word first")
                 .help("remove it, or write `top 10 AXIS in VARIABLE`, `heat VARIABLE` or another line that `report` knows"),
         );
         None
@@ -560,24 +560,6 @@ fn compared(line: &Line<'_>) -> Option<ReportItem> {
         ReportItem::Compare { variable, .. } => ReportItem::Compare { variable, with },
         other => other,
     })
-}
-
-/// Whether each bracket is closed by one of its kind.
-fn brackets_match(tokens: &[Token<'_>]) -> bool {
-    let mut open = Vec::new();
-    for token in tokens {
-        match token.text {
-            "(" | "[" => open.push(token.text),
-            ")" | "]" => {
-                let partner = if token.text == ")" { "(" } else { "[" };
-                if open.pop() != Some(partner) {
-                    return false;
-                }
-            }
-            _ => {}
-        }
-    }
-    open.is_empty()
 }
 
 /// The first `~` or `=` of a line outside brackets.

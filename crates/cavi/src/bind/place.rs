@@ -135,6 +135,17 @@ impl<'a> Target<'a> {
         coordinates
     }
 
+    /// Moves the coordinates of a cell on to those of the next one in C order; behind the last stands the first.
+    pub fn advance(&self, coordinates: &mut [usize]) {
+        for (coordinate, size) in coordinates.iter_mut().zip(&self.shape).rev() {
+            *coordinate += 1;
+            if *coordinate < *size {
+                return;
+            }
+            *coordinate = 0;
+        }
+    }
+
     /// Whether a cell exists.
     pub fn cell_exists(&self, cell: usize) -> bool {
         if !self.has_gaps() {

@@ -88,10 +88,14 @@ pub(super) fn standardise(
     let mut standardised = Standardised { array: target.id, centre: None, scale: None };
     let spread = array.scale.map(|letter| (letter, moments(target, bound, letter)));
     if let Some(letter) = array.center {
+        // What was found of all places holds of them still; zeros that were not listed are added up anew.
+        let of_all =
+            spread.as_ref().filter(|(over, _)| *over == letter && matches!(bound, BoundArray::Dense { .. }));
+        let known = of_all.map(|(_, (means, _))| means.clone());
         densify(target, bound)?;
-        let means = match fixed.and_then(|fixed| fixed.centre.clone()) {
-            Some((_, means)) => means,
-            None => moments(target, bound, letter).0,
+        let means = match (fixed.and_then(|fixed| fixed.centre.clone()), known) {
+            (Some((_, means)), _) | (None, Some(means)) => means,
+            (None, None) => moments(target, bound, letter).0,
         };
         apply(target, bound, letter, |group, value| value - means[group]);
         standardised.centre = Some((letter, means));
@@ -260,12 +264,13 @@ fn for_each_observed(
 ) {
     match bound {
         BoundArray::Dense { values, observed } => {
+            let mut place = vec![0; target.shape.len()];
             for (cell, value) in values.iter().enumerate() {
-                let place = target.coordinates(cell);
                 let seen = observed.as_ref().is_none_or(|observed| observed[cell]);
                 if seen && target.exists(|dimension| place[dimension]) {
                     visit(groups.of(|dimension| place[dimension]), *value);
                 }
+                target.advance(&mut place);
             }
         }
         BoundArray::Sparse { indices, values, observed, .. } => {
@@ -283,12 +288,13 @@ fn apply(target: &Target<'_>, bound: &mut BoundArray, letter: LetterId, change: 
     let groups = Groups::new(target, letter);
     match bound {
         BoundArray::Dense { values, observed } => {
+            let mut place = vec![0; target.shape.len()];
             for (cell, value) in values.iter_mut().enumerate() {
-                let place = target.coordinates(cell);
                 let seen = observed.as_ref().is_none_or(|observed| observed[cell]);
                 if seen && target.exists(|dimension| place[dimension]) {
                     *value = change(groups.of(|dimension| place[dimension]), *value);
                 }
+                target.advance(&mut place);
             }
         }
         BoundArray::Sparse { indices, values, observed, .. } => {
