@@ -334,7 +334,7 @@ const MOST_NAMES: usize = 120;
 ///
 /// Factors are sorted by a shape that ignores summed letters, and the letters numbered as they appear. Where factors have one shape, as
 /// `w[r] w[r']`, their order decides nothing: of all ways to number the letters of each axis that one is taken which makes the least
-/// term, so that `f(r, r')` summed over both is `f(r', r)`. Beyond [`MOST_NAMES`] ways the first is taken; then two
+/// term, so that `f(r, r')` summed over both is `f(r', r)`. Beyond `MOST_NAMES` ways the first is taken; then two
 /// equal terms may have two names, which keeps their sum.
 pub fn nameless(symbols: &Symbols, term: &Term) -> Term {
     let shaped = {
