@@ -126,6 +126,11 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError
             refuse_columns(&ReadOptions { column: None, ..*options }).map_err(in_file)?;
             return packed::read(path, options).map_err(in_file);
         }
+        (Format::Npy, Packing::Plain) if path.is_file() => {
+            refuse_columns(options).map_err(in_file)?;
+            let array = npy_file(path).map_err(in_file)?;
+            return dense(array, options.dimensions).map_err(in_file);
+        }
         (format @ (Format::MatrixMarket | Format::Frostt), Packing::Plain)
             if options.spill.is_some() && path.is_file() =>
         {
@@ -134,6 +139,16 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError
         _ => {}
     }
     read_from(path, bytes::load(path).map_err(in_file)?, options)
+}
+
+/// Reads a file of one array.
+fn npy_file(path: &Path) -> Result<DenseArray, FileError> {
+    let file = std::fs::File::open(path).map_err(|error| bytes::refused(&error))?;
+    let length = file.metadata().map_err(|error| bytes::refused(&error))?.len();
+    if length == 0 {
+        return Err(FileError::new("an empty file", "data"));
+    }
+    npy::read_file(file, usize::try_from(length).unwrap_or(usize::MAX))
 }
 
 /// Reads a text file that is mapped.
@@ -247,6 +262,7 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
 pub fn read_npy(path: &Path) -> Result<DenseArray, FileError> {
     let in_file = |error: FileError| error.in_file(path);
     match format::of_path(path).map_err(in_file)? {
+        (Format::Npy, Packing::Plain) if path.is_file() => npy_file(path).map_err(in_file),
         (Format::Npy, packing) => bytes::load(path)
             .and_then(|bytes| bytes::decompress(bytes, packing))
             .and_then(|bytes| npy::read(&bytes))

@@ -95,8 +95,8 @@ fn numbers(members: &[(String, Vec<u8>)], key: &str) -> Result<Vec<f64>, FileErr
     let array = find(members, key)?.ok_or_else(|| {
         FileError::new("a sparse matrix", format!("the array {} in it", quote(key.as_bytes())))
     })?;
-    if array.shape.len() != 1 {
-        return Err(within(key, FileError::new(format!("the shape {:?}", array.shape), "one dimension")));
+    if array.shape().len() != 1 {
+        return Err(within(key, FileError::new(format!("the shape {:?}", array.shape()), "one dimension")));
     }
     Ok(array.numbers().map_err(|error| within(key, error))?.values)
 }

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::{check, check_error, read};
-use cavi_files::{Content, DenseArray, FileError, read_npy, read_npz_arrays, write_npy, write_npy_i64};
+use cavi_files::{
+    Content, DenseArray, Dimension, FileError, ReadOptions, read_npy, read_npz_arrays, write_npy,
+    write_npy_i64,
+};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -297,4 +300,36 @@ fn arrays_are_written_byte_for_byte_as_by_numpy() {
         written.extend(std::fs::read(&path).unwrap());
     }
     assert!(written == std::fs::read(data("written.bin")).unwrap(), "the bytes differ from NumPy's");
+}
+
+/// Arrays of several blocks, of each type and order, whole and cut anywhere, are what they are as bytes in memory.
+#[test]
+fn a_file_is_read_in_blocks_as_its_bytes_are() {
+    let directory = std::env::temp_dir().join(format!("cavi-npy-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("x.npy");
+    let two = ["a", "b"].map(|axis| Dimension { axis, letter: None });
+    let options = ReadOptions { dimensions: &two, ..ReadOptions::default() };
+    for (descr, size) in [("<f8", 8), (">f8", 8), ("<f4", 4), (">i2", 2), ("|u1", 1), ("|b1", 1), ("<i4", 4)]
+    {
+        for fortran in ["False", "True"] {
+            let (rows, columns) = (701, 2_503);
+            let bytes = (0..rows * columns * size).map(|place| (place * 37 % 113) as u8);
+            let header =
+                format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': ({rows}, {columns}), }}");
+            let whole = npy(&header, &bytes.collect::<Vec<u8>>());
+            for length in [whole.len(), whole.len() - 1, 200, 11, 5, 0] {
+                std::fs::write(&path, &whole[..length]).unwrap();
+                let read = cavi_files::read(&path, &options);
+                let from = cavi_files::read_from(&path, whole[..length].to_vec(), &options);
+                assert_eq!(read.is_ok(), length == whole.len(), "{descr} {length}");
+                let same = match (&read, &from) {
+                    (Err(one), Err(other)) => one.to_string() == other.to_string(),
+                    (one, other) => one.as_ref().ok() == other.as_ref().ok(),
+                };
+                assert!(same, "{descr}, fortran_order {fortran}, {length} of {} bytes", whole.len());
+            }
+        }
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
 }
