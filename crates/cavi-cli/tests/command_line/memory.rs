@@ -107,7 +107,7 @@ fn what_inflates_beyond_the_limit_is_refused_with_what_was_inflated() {
         }
     }
     let message = refused(&directory, &["--data", "x=x.npy", "--memory-limit", "100MB"]);
-    assert!(message.contains("a file of 160.0 MB"), "{message}");
+    assert!(message.contains("an array of 160.0 MB"), "{message}");
 }
 
 /// Packs the file that is named after it as `x.npz`.
