@@ -136,11 +136,6 @@ impl Snapshot<'_> {
         let parameters = is_kept.then_some(Cow::Owned(Parameters { blocks }));
         let digits = Digits { residuals: from.flag()?, lost: from.flag()? };
         let trace = (0..from.length()?).map(|_| read_row(&mut from)).collect::<Option<Vec<_>>>()?;
-        // From a number below 0 a run would count sweeps for ever.
-        let counts_sweeps = !matches!(at, At::Warmup { .. });
-        if counts_sweeps && trace.last().is_some_and(|row| row.sweep < 0) {
-            return None;
-        }
         let peak_bytes = usize::try_from(from.number()?).ok()?;
         let snapshot = Snapshot { at, parameters, digits, trace: Cow::Owned(trace), peak_bytes };
         from.is_at_end().then_some((snapshot, identity))

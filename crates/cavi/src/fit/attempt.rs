@@ -441,7 +441,7 @@ impl Context<'_> {
 
     /// Whether a run has no sweep left.
     pub(super) fn is_over(&self, own: &Sweeps<'_>) -> bool {
-        own.converged || own.done() == self.resolved.sweeps
+        own.converged || own.done() >= self.resolved.sweeps
     }
 
     /// The sweeps of a run that are left. Returns whether it was interrupted, and what ended it early.
