@@ -6,7 +6,7 @@ use crate::cut_off::CutOff;
 use crate::diagnostic::Diagnostic;
 use crate::lines::loops;
 use crate::span::Span;
-use crate::tokens::{Token, TokenKind};
+use crate::tokens::{Token, TokenKind, text};
 
 /// Words that declare a variable in Stan and C, each with the data type of the same values here.
 const TYPES: [(&str, &str); 22] = [
@@ -295,20 +295,6 @@ fn closes(tokens: &[Token<'_>], open: usize) -> Option<usize> {
         depth += i32::from(token.is("(") || token.is("[")) - i32::from(token.is(")") || token.is("]"));
         (depth == 0).then_some(index)
     })
-}
-
-/// Tokens with the blanks that stood between them.
-fn text(tokens: &[Token<'_>]) -> String {
-    let mut out = String::new();
-    let mut end = tokens.first().map_or(0, |token| token.span.start);
-    for token in tokens {
-        if token.span.start > end {
-            out.push(' ');
-        }
-        out.push_str(token.text);
-        end = token.span.end;
-    }
-    out
 }
 
 /// `a if c > 0 else b`, `c > 0 ? a : b`, `if c then a else b` inside a statement, `... for n in item` behind one

@@ -4,7 +4,7 @@ use cavi_grammar::RESERVED;
 
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::tokens::{Token, TokenKind};
+use crate::tokens::{Token, TokenKind, text};
 
 /// How deep brackets may be nested.
 pub(crate) const MAX_DEPTH: usize = 200;
@@ -88,18 +88,6 @@ pub(crate) fn assignment(line: &[Token<'_>], sign: &Token<'_>) -> Option<String>
     // A family has a capital letter, and its arguments end the line.
     let capital = first.text.chars().next().is_some_and(char::is_uppercase);
     let family = capital && right.get(1).is_some_and(|token| token.is("(")) && last.is(")");
-    let text = |tokens: &[Token<'_>]| {
-        let mut out = String::new();
-        let mut end = tokens.first().map_or(0, |token| token.span.start);
-        for token in tokens {
-            if token.span.start > end {
-                out.push(' ');
-            }
-            out.push_str(token.text);
-            end = token.span.end;
-        }
-        out
-    };
     (!left.is_empty())
         .then(|| format!("write `{} {} {}`", text(left), if family { "~" } else { "=" }, text(right)))
 }

@@ -222,6 +222,20 @@ fn number(rest: &str) -> (TokenKind, usize) {
     (kind, length)
 }
 
+/// Tokens as text, with a blank where any stood between them.
+pub(crate) fn text(tokens: &[Token<'_>]) -> String {
+    let mut out = String::new();
+    let mut end = tokens.first().map_or(0, |token| token.span.start);
+    for token in tokens {
+        if token.span.start > end {
+            out.push(' ');
+        }
+        out.push_str(token.text);
+        end = token.span.end;
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

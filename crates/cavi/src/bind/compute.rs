@@ -426,23 +426,11 @@ fn computed_from(
     value: &Expression,
     assignment: &mut Assignment,
 ) -> String {
-    let mut entries: Vec<String> = Vec::new();
-    value.visit_values(&mut |array, subscripts: &[Subscript]| {
-        // Those under a sum have no place of their own.
-        let mut letters = Vec::new();
-        subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
-        if letters.iter().any(|letter| assignment.get(*letter).is_none()) {
-            return;
-        }
-        let positions: Option<Vec<usize>> =
-            subscripts.iter().map(|own| known.position_of(own, assignment)).collect();
-        let Some(positions) = positions else { return };
+    let entries = known.entries_of(value, assignment).into_iter().map(|(array, positions)| {
         let entry = Target::new(target.symbols, target.axes, array).describe(&positions);
-        let entry = format!("{entry} = {}", known.entry(array, &positions).0);
-        if !entries.contains(&entry) {
-            entries.push(entry);
-        }
+        format!("{entry} = {}", known.entry(array, &positions).0)
     });
+    let entries: Vec<String> = entries.collect();
     let from = match entries.is_empty() {
         true => String::new(),
         false => format!(", here from {}", entries.join(" and ")),

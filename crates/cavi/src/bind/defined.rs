@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use cavi_algebra::evaluate::{Accumulator, Assignment, for_each_value};
-use cavi_algebra::{ArrayId, Expression, Function, LetterId, Restriction, Subscript, Support};
+use cavi_algebra::{ArrayId, Expression, Function, LetterId, Restriction, Support};
 use cavi_families::functions;
 use cavi_model::{Model, Statement};
 
@@ -427,22 +427,7 @@ fn refusal(
     at: &dyn Fn(ArrayId, &[usize]) -> String,
 ) -> DataError {
     let symbols = &uses.model.symbols;
-    let mut entries: Vec<(ArrayId, Vec<usize>)> = Vec::new();
-    expression.visit_values(&mut |array, subscripts: &[Subscript]| {
-        // Those under a sum have no place of their own.
-        let mut letters = Vec::new();
-        subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
-        if letters.iter().any(|letter| assignment.get(*letter).is_none()) {
-            return;
-        }
-        let positions: Option<Vec<usize>> =
-            subscripts.iter().map(|own| uses.known.position_of(own, assignment)).collect();
-        if let Some(positions) = positions
-            && !entries.contains(&(array, positions.clone()))
-        {
-            entries.push((array, positions));
-        }
-    });
+    let entries = uses.known.entries_of(expression, assignment);
     let entries: Vec<String> = entries
         .iter()
         .map(|(array, positions)| {

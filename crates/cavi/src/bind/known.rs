@@ -60,6 +60,27 @@ impl<'a> Known<'a> {
         (!self.missing.get()).then_some(position)
     }
 
+    /// The entries that an expression reads at an assignment of its letters, each once, but for those under a sum, which have no place of
+    /// their own.
+    pub fn entries_of(&self, value: &Expression, assignment: &mut Assignment) -> Vec<(ArrayId, Vec<usize>)> {
+        let mut entries: Vec<(ArrayId, Vec<usize>)> = Vec::new();
+        value.visit_values(&mut |array, subscripts: &[Subscript]| {
+            let mut letters = Vec::new();
+            subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
+            if letters.iter().any(|letter| assignment.get(*letter).is_none()) {
+                return;
+            }
+            let positions: Option<Vec<usize>> =
+                subscripts.iter().map(|own| self.position_of(own, assignment)).collect();
+            if let Some(positions) = positions
+                && !entries.contains(&(array, positions.clone()))
+            {
+                entries.push((array, positions));
+            }
+        });
+        entries
+    }
+
     /// Whether an entry was observed.
     pub fn is_observed(&self, array: ArrayId, subscripts: &[usize]) -> bool {
         self.entry(array, subscripts).1
