@@ -5,6 +5,7 @@ mod cases;
 mod chains;
 mod components;
 mod examples;
+mod exposures;
 mod formats;
 mod heldout;
 mod people;

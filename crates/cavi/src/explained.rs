@@ -23,6 +23,7 @@ use cavi_algebra::{ArrayId, AxisId, Support};
 use cavi_executor::{BoundArray, Parameters};
 use cavi_families::Prediction;
 use cavi_model::Statement;
+use smallvec::SmallVec;
 
 use crate::heldout::{is_there, stated, unflat};
 use crate::prepare::Problem;
@@ -241,7 +242,31 @@ impl Of<'_> {
                     }
                 }
             }
-            _ => {
+            // Only places of the sample are looked up among what is listed, which takes much longer than to count the others.
+            BoundArray::Sparse { indices, observed, .. } => {
+                let restricted = array.restriction.is_some();
+                let at = |entry: usize| -> SmallVec<[usize; 4]> {
+                    indices.iter().map(|column| column[entry] as usize).collect()
+                };
+                let missing = observed.iter().flatten().enumerate().filter(|(_, seen)| !**seen);
+                let missing =
+                    missing.filter(|(entry, _)| !restricted || is_there(array, &at(*entry))).count();
+                let mut exist = cells;
+                for cell in 0..cells {
+                    let of_sample = is_sampled(cell, cells);
+                    if !of_sample && !restricted {
+                        continue;
+                    }
+                    let place = unflat(&shape, cell);
+                    if restricted && !is_there(array, &place) {
+                        exist -= 1;
+                    } else if of_sample && let (value, true) = data.entry(&shape, &place) {
+                        add(cell, cells, &mut place.iter().map(|own| *own as u32), value);
+                    }
+                }
+                entries.all = exist - missing;
+            }
+            BoundArray::Dense { .. } => {
                 for cell in 0..cells {
                     let place = unflat(&shape, cell);
                     if let (value, true) = data.entry(&shape, &place)

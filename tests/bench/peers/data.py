@@ -58,6 +58,31 @@ def corpus(directory, name, new, seed):
     return split(directory, counts.tocsr(), new, np.random.default_rng(seed))
 
 
+def hidden_items(directory, name, least, part, seed):
+    """A corpus of ../data, of which a part of the items of each row that has at least `least` of them is hidden whole: train.npz and hidden.npz, and
+    train.csv, a line an entry, whose labels are `u` and `i` with the number of the row and the column. Columns of which nothing is left are dropped."""
+    rng = np.random.default_rng(seed)
+    counts = sparse(scipy.io.mmread(CORPORA / name))
+    hide = np.zeros(counts.nnz, bool)
+    for row in range(counts.shape[0]):
+        size = counts.indptr[row + 1] - counts.indptr[row]
+        if size >= least:
+            hide[counts.indptr[row] + rng.permutation(size)[: max(1, int(part * size))]] = True
+    train, hidden = counts.copy(), counts.copy()
+    train.data = np.where(hide, 0, counts.data)
+    hidden.data = np.where(hide, counts.data, 0)
+    seen = np.flatnonzero(np.asarray(train.sum(axis=0)).ravel())
+    train, hidden = sparse(train[:, seen]), sparse(hidden[:, seen])
+    train.eliminate_zeros()
+    hidden.eliminate_zeros()
+    made = write(directory, train=train, hidden=hidden)
+    entries = train.tocoo()
+    with open(pathlib.Path(directory) / "train.csv", "w") as file:
+        file.write("user,item,y\n")
+        file.writelines(f"u{row},i{column},{value:.0f}\n" for row, column, value in zip(entries.row, entries.col, entries.data))
+    return made | dict(ranked=int((np.diff(hidden.indptr) > 0).sum()))
+
+
 def topics(rows, columns, k, units, seed):
     """Counts of `rows` documents of about `units` tokens each: k topics, Dirichlet(0.1) proportions, columns of Zipf's frequencies."""
     rng = np.random.default_rng(seed)

@@ -20,7 +20,7 @@ import venv
 
 import bench
 
-WORKS = ("lda", "nmf", "hpf", "gfa", "mixtures", "large")
+WORKS = ("lda", "nmf", "hpf", "rank", "gfa", "mixtures", "large")
 PACKAGES = ("scikit-learn", "gensim", "tomotopy", "hpfrec", "poismf", "mofapy2", "bayespy", "pyspark")
 
 

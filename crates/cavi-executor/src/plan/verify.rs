@@ -28,7 +28,8 @@ pub fn verify(plan: &Plan, equations: &Equations, bound: &Bound) -> Result<(), S
     }
     for (index, site) in plan.sites.iter().enumerate() {
         let Some(site) = site else { continue };
-        check.site(site).map_err(|problem| format!("site {}: {problem}", index + 1))?;
+        let checked = check.site(site).and_then(|()| check.counts(index, site));
+        checked.map_err(|problem| format!("site {}: {problem}", index + 1))?;
     }
     check.bound()
 }
@@ -77,6 +78,21 @@ impl Check<'_> {
         ensure(values == wanted, || format!("{values} values are given where {wanted} are to be"))?;
         node.reads().iter().try_for_each(|read| self.read(*read).map(|_| ()))?;
         self.operation(node)
+    }
+
+    /// Counts that are taken for the update of a block are read.
+    fn counts(&self, index: usize, site: &SitePlan) -> Result<(), String> {
+        for (place, addend) in site.addends.iter().enumerate() {
+            let of_modes =
+                addend.modes.iter().filter(|mode| mode.block.is_some() || !mode.climbers.is_empty());
+            let of_scalars = addend.scalars.iter().map(|scalar| scalar.log);
+            for log in of_modes.map(|mode| mode.log).chain(of_scalars) {
+                let counts = Operation::Counts(index.into(), place, log);
+                let is_read = self.plan.nodes.iter().any(|node| node.operation == counts);
+                ensure(is_read, || format!("it counts log {} of addend {} for nothing", log + 1, place + 1))?;
+            }
+        }
+        Ok(())
     }
 
     /// A dimension is as long as what it runs over.

@@ -1,5 +1,9 @@
 //! Steps that nothing reads are left out: lowering lowers some terms that turn out to be 0, and some logs of factors in two ways.
+//!
+//! So are the counts of sites that nothing reads. Where allocations are made by means, or leave their own shares out, the bound has a site of
+//! its own, and the updates of its blocks read the counts of the other.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::plan::passes::Context;
@@ -9,6 +13,7 @@ use crate::plan::{Plan, Unplanned};
 /// Keeps what updates, passes over entries and the bound read, and what that follows from, in its order.
 pub fn keep_used(plan: &mut Plan, _: &Context) -> Result<(), Unplanned> {
     let used = plan.used();
+    take_no_counts_in_vain(plan, &used);
     if used.iter().all(|used| *used) {
         return Ok(());
     }
@@ -28,6 +33,27 @@ pub fn keep_used(plan: &mut Plan, _: &Context) -> Result<(), Unplanned> {
     plan.opened.retain(|opened| used[opened.node.index()]);
     plan.rename(&|node| *node = numbers[node.index()]);
     Ok(())
+}
+
+/// A pass over the entries of a site is due for the blocks that read its counts: of counts that no step in use holds there are none.
+fn take_no_counts_in_vain(plan: &mut Plan, used: &[bool]) {
+    let steps = plan.nodes.iter().zip(used).filter(|(_, used)| **used);
+    let counts = steps.filter_map(|(node, _)| match node.operation {
+        Operation::Counts(site, addend, log) => Some((site.index(), addend, log)),
+        _ => None,
+    });
+    let read: BTreeSet<(usize, usize, usize)> = counts.collect();
+    for (number, site) in plan.sites.iter_mut().enumerate() {
+        let Some(site) = site else { continue };
+        for (place, addend) in Arc::make_mut(site).addends.iter_mut().enumerate() {
+            let is_read = |log: usize| read.contains(&(number, place, log));
+            for mode in addend.modes.iter_mut().filter(|mode| !is_read(mode.log)) {
+                mode.block = None;
+                mode.climbers.clear();
+            }
+            addend.scalars.retain(|scalar| is_read(scalar.log));
+        }
+    }
 }
 
 impl Plan<'_> {
