@@ -215,6 +215,32 @@ pub struct Array {
     pub scale: Option<LetterId>,
 }
 
+impl Array {
+    /// Whether no element, as equations read it, can be negative. Data that are centred can; a constant with a number in the program, or set
+    /// for it, is judged by this, any other is taken as it is given.
+    pub fn is_nonnegative(&self) -> bool {
+        match (self.kind, &self.value) {
+            (ArrayKind::Constant, Some(Expression::Number(value))) => *value >= 0.0,
+            (ArrayKind::Constant, _) => true,
+            _ => self.center.is_none() && self.support.is_nonnegative(),
+        }
+    }
+
+    /// Whether it is a constant that the program names; not a number that stands for a parameter, nor a function of a matrix.
+    pub fn is_named_constant(&self) -> bool {
+        let mut letters = self.name.chars();
+        self.kind == ArrayKind::Constant
+            && letters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+            && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
+    }
+
+    /// Whether every element, as equations read it, is from 0 to 1: not once data are centred or scaled.
+    pub fn is_share(&self) -> bool {
+        let of_one = matches!(self.support, Support::Unit | Support::Binary | Support::Simplex);
+        of_one && self.center.is_none() && self.scale.is_none()
+    }
+}
+
 impl Symbols {
     /// The axis of an id.
     pub fn axis(&self, id: AxisId) -> &Axis {

@@ -8,6 +8,7 @@ use cavi_algebra::{
     Subscript, Sum, Support, Symbols, Term, dedup,
 };
 use cavi_families::{Posterior, posterior, recognise, recognise_joint};
+use cavi_syntax::Diagnostic;
 
 use crate::absent::number_of;
 use crate::ascent::{Moves, ascent};
@@ -51,6 +52,10 @@ fn block(
     let draft = &drafts[id.index()];
     if draft.mode == Mode::Point && draft.members.len() > 1 {
         return together(derivation, drafts, bounded, id);
+    }
+    if let Some((statement, refused)) = refused_bound(derivation, drafts, bounded, id) {
+        derivation.complain(refused, Some(draft), Some(statement));
+        return None;
     }
     let mut collected: Vec<Collected> = Vec::new();
     let mut leftovers: Vec<(StatementId, Box<Leftover>)> = Vec::new();
@@ -168,6 +173,34 @@ fn block(
         ascent: None,
     };
     Some((block, contributions))
+}
+
+/// Why the bound that a block asks for does not hold of one of its products.
+fn refused_bound(
+    derivation: &mut Derivation,
+    drafts: &[Draft],
+    bounded: &Bounded,
+    id: BlockId,
+) -> Option<(StatementId, Diagnostic)> {
+    let draft = &drafts[id.index()];
+    let bound = bound_of(draft.by?);
+    for statement in (0..bounded.statements.len()).map(StatementId::from) {
+        for term in bounded.held_by(draft, statement) {
+            // What cannot be opened is told where it is collected.
+            let Ok(opened) = opened(&mut derivation.symbols, draft, id, term, false) else { continue };
+            for term in opened.terms {
+                let symbols = &derivation.symbols;
+                let Ok(found) = elements(symbols, draft, &term) else { continue };
+                if let Some(sign) = bound.refuses(symbols, &term, &found) {
+                    return Some((
+                        statement,
+                        explain::bound_fails(derivation, draft, bound.name(), &term, &sign),
+                    ));
+                }
+            }
+        }
+    }
+    None
 }
 
 /// What each statement contributed, as it was rewritten on the way.

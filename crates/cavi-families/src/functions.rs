@@ -33,10 +33,16 @@ pub fn apply(function: Function, arguments: &[f64]) -> f64 {
     }
 }
 
-/// `x^p`: by multiplication for whole powers, by logs for others.
+/// `x^p`: by multiplication for whole powers up to 64, by logs for others. A negative number has whole powers alone, whose sign is that of
+/// `(-1)^p`.
 pub fn power(x: f64, p: f64) -> f64 {
     if p.fract() == 0.0 && p.abs() <= 64.0 {
         return x.powi(p as i32);
+    }
+    if x < 0.0 && p.fract() == 0.0 {
+        // Whole numbers beyond 2^53 are even.
+        let sign = if p % 2.0 == 0.0 { 1.0 } else { -1.0 };
+        return sign * special::exp(p * special::ln(-x));
     }
     if x == 0.0 {
         return if p > 0.0 { 0.0 } else { f64::INFINITY };
@@ -52,6 +58,16 @@ mod tests {
         let found = apply(function, &[x]);
         let error = (found - expected).abs() / expected.abs().max(1e-300);
         assert!(found == expected || error < 1e-13, "{}({x}): {found}, not {expected}", function.name());
+    }
+
+    #[test]
+    fn negative_numbers_have_whole_powers_of_any_size() {
+        for p in [64.0, 65.0, 66.0, 100.0, 101.0, 1e6, 1e6 + 1.0, -65.0, -100.0] {
+            assert_eq!(power(-1.0, p), if p % 2.0 == 0.0 { 1.0 } else { -1.0 }, "{p}");
+        }
+        let expected = -36893488147419103232.0;
+        assert!((power(-2.0, 65.0) / expected - 1.0).abs() < 1e-13);
+        assert!(power(-2.0, 64.5).is_nan());
     }
 
     /// Values from mpmath at 60 digits.

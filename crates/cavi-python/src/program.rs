@@ -153,7 +153,7 @@ impl Program {
     #[getter]
     fn settable(&self) -> Vec<String> {
         let symbols = &self.compiled.model.symbols;
-        let constants = symbols.arrays.iter().filter(|own| own.kind == ArrayKind::Constant);
+        let constants = symbols.arrays.iter().filter(|own| own.is_named_constant());
         let axes = symbols.axes.iter().map(|own| own.name.clone());
         constants.map(|own| own.name.clone()).chain(axes).collect()
     }

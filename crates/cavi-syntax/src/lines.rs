@@ -106,6 +106,7 @@ pub(crate) fn lines<'a, 't>(tokens: &'a [Token<'t>]) -> Lines<'a, 't> {
     let mut splitter = Splitter {
         tokens,
         at: 0,
+        ahead: 0,
         block: None,
         transparent: 0,
         comments: Vec::new(),
@@ -131,6 +132,8 @@ fn separates(token: &Token<'_>) -> bool {
 struct Splitter<'a, 't> {
     tokens: &'a [Token<'t>],
     at: usize,
+    /// The last token that was looked for behind newlines and comments.
+    ahead: usize,
     /// The open block, and its brace where there is one.
     block: Option<(BlockKind, Option<Span>)>,
     /// How many braces of other languages (`for (...) {`, `model {`) are open. The lines inside them are read as
@@ -278,6 +281,8 @@ impl<'a, 't> Splitter<'a, 't> {
         let mut beside: Option<String> = None;
         let mut tokens: Vec<Token<'t>> = Vec::new();
         let mut open: Vec<Token<'t>> = Vec::new();
+        // Brackets beyond the depth that is told are counted alone.
+        let mut deeper = 0_usize;
         let mut bad = false;
         while let Some(token) = self.peek() {
             match token.kind {
@@ -318,11 +323,17 @@ impl<'a, 't> Splitter<'a, 't> {
                 }
                 bad = true;
             } else if token.is("(") || token.is("[") {
-                open.push(token);
+                if open.len() > MAX_DEPTH {
+                    deeper += 1;
+                } else {
+                    open.push(token);
+                }
                 if open.len() > MAX_DEPTH && !bad {
                     self.complain(too_deep(&token));
                     bad = true;
                 }
+            } else if (token.is(")") || token.is("]")) && deeper > 0 {
+                deeper -= 1;
             } else if (token.is(")") || token.is("]"))
                 && let Some(complaint) = close(&mut open, token, &tokens)
             {
@@ -355,10 +366,12 @@ impl<'a, 't> Splitter<'a, 't> {
     }
 
     /// Whether the line goes on after the newline at `self.at`.
-    fn goes_on(&self, tokens: &[Token<'t>], open: &[Token<'t>]) -> bool {
-        let ahead = self.tokens[self.at..].iter().position(|token| !separates(token));
-        let Some(next_index) = ahead.map(|ahead| self.at + ahead) else { return false };
-        let next = self.tokens[next_index];
+    fn goes_on(&mut self, tokens: &[Token<'t>], open: &[Token<'t>]) -> bool {
+        // The newlines before one token lead to it once.
+        self.ahead = self.ahead.max(self.at);
+        self.ahead += self.tokens[self.ahead..].iter().take_while(|token| separates(token)).count();
+        let next_index = self.ahead;
+        let Some(next) = self.tokens.get(next_index).copied() else { return false };
         let Some(last) = tokens.last() else { return false };
         if next.is("}") || self.starts_statement(next_index) {
             return false;

@@ -50,7 +50,7 @@ fn pair(symbols: &mut Symbols, terms: &[Term]) -> Option<(usize, usize, Term)> {
 fn is_share(symbols: &Symbols, factor: &Factor) -> bool {
     let Factor { atom: Atom::Value(array, _), power: 1 } = factor else { return false };
     let array = symbols.array(*array);
-    array.kind != ArrayKind::Latent && matches!(array.support, Support::Unit | Support::Binary)
+    array.kind != ArrayKind::Latent && array.support != Support::Simplex && array.is_share()
 }
 
 /// Whether a sum is `1 - o` for such an element.

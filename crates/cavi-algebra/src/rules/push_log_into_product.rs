@@ -2,10 +2,14 @@
 //! `log(1 - logistic(e)) = -softplus(e)`, `log sum_k (exp(e) f_k) = e + log sum_k f_k`, and `log(1 - exp(e))`, `log Phi(e)`,
 //! `log(1 - Phi(e))` as functions of their own, without cancellation; the log of any other sum of several terms stays.
 //! `log(-f b) = log(-f) + log b` for a function f that is never positive.
+//!
+//! Where the sign of a factor x is not known, `log x^2` is no `2 log x`: even powers are logs of squares, `p/2 log x^2`, and several factors
+//! of unknown sign, whose product may be positive where two of them are not, keep one log together.
 
+use super::complements::is_complement;
 use crate::expression::Function;
 use crate::sum_of_products::{Atom, Coefficient, Factor, Sum, Term};
-use crate::symbols::Symbols;
+use crate::symbols::{ArrayKind, Symbols};
 
 /// The log of a sum, taken inside a product.
 pub fn push_log_into_product(symbols: &Symbols, sum: &Sum) -> Sum {
@@ -25,7 +29,24 @@ pub fn push_log_into_product(symbols: &Symbols, sum: &Sum) -> Sum {
         return exponentials_apart(symbols, term);
     }
     let mut out = Sum::number(term.coefficient.0.abs().ln());
+    // Of factors of unknown sign, one is left of each odd power.
+    let odd = |factor: &&Factor| factor.power % 2 != 0 && may_be_negative(symbols, &factor.atom);
+    let odd: Vec<Atom> = term.factors.iter().filter(odd).map(|factor| factor.atom.clone()).collect();
+    let together = odd.len() > 1;
+    if together {
+        let factors = odd.into_iter().map(Factor::of).collect();
+        out = out.plus(Sum::term(Term { factors, ..Term::number(1.0) }).apply(Function::Log));
+    }
     for factor in &term.factors {
+        let even = factor.power - i32::from(together && factor.power % 2 != 0);
+        if even % 2 == 0 && may_be_negative(symbols, &factor.atom) {
+            if even != 0 {
+                let square = Factor { atom: factor.atom.clone(), power: 2 };
+                let square = Term { factors: vec![square], ..Term::number(1.0) };
+                out = out.plus(Sum::term(square).apply(Function::Log).scaled(f64::from(even / 2)));
+            }
+            continue;
+        }
         let log = match &factor.atom {
             Atom::Apply(Function::Exp, inner) => inner[0].clone(),
             Atom::Apply(Function::Logistic, inner) => {
@@ -54,6 +75,28 @@ pub fn push_log_into_product(symbols: &Symbols, sum: &Sum) -> Sum {
         out = out.plus(log.scaled(f64::from(factor.power)));
     }
     out
+}
+
+/// Whether what equations read of a variable, or of a sum of data and constants, may be negative, as far as supports say.
+fn may_be_negative(symbols: &Symbols, atom: &Atom) -> bool {
+    match atom {
+        Atom::Value(array, _) => !symbols.array(*array).is_nonnegative(),
+        Atom::Group(sum) if is_complement(symbols, sum) || !is_known(symbols, sum) => false,
+        Atom::Group(sum) => sum.terms.iter().any(|term| {
+            let of_factor = |factor: &Factor| factor.power % 2 != 0 && may_be_negative(symbols, &factor.atom);
+            is_negative(term) || term.factors.iter().any(of_factor)
+        }),
+        _ => false,
+    }
+}
+
+/// Whether a sum holds no latent variable.
+fn is_known(symbols: &Symbols, sum: &Sum) -> bool {
+    sum.terms.iter().flat_map(|term| &term.factors).all(|factor| {
+        let latent =
+            matches!(factor.atom, Atom::Value(array, _) if symbols.array(array).kind == ArrayKind::Latent);
+        !latent && factor.atom.nested().into_iter().all(|inner| is_known(symbols, inner))
+    })
 }
 
 /// Whether an atom takes no positive value: the log of a normal probability, and a normal quantile of one of at most a half.

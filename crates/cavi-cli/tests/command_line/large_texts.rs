@@ -38,6 +38,8 @@ fn what_is_no_program_is_answered_at_once() {
         ("open-line", "fit { ".repeat(10_000)),
         ("words", "model ".repeat(10_000)),
         ("brackets", "x[".repeat(10_000)),
+        ("closed-by-others", format!("x = {}{}", "(".repeat(100_000), "]".repeat(100_000))),
+        ("comments-in-a-bracket", format!("x = ({}", "# a comment\n".repeat(100_000))),
     ] {
         let (status, message) = checked(name, &program);
         assert_eq!(status, Some(1), "{name}: {message}");

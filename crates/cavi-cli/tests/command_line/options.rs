@@ -219,6 +219,29 @@ fn check_and_derive_judge_constants_that_are_set_as_those_of_the_text() {
     assert!(cavi(&directory, &["check", "m.cavi", "--set", "alpha=2"]).status.success());
 }
 
+/// Some numbers of a program stand among its constants, and are none that a user has named.
+#[test]
+fn numbers_of_the_program_are_not_set() {
+    let directory = scratch("numbers-set");
+    fs::write(directory.join("m.cavi"), MODEL.replace("Gamma(1, rate = 1)", "Gamma(0.3, rate = 1e-6)"))
+        .unwrap();
+    fs::write(directory.join("x.csv"), "a,b\n1,2\n3,4\n").unwrap();
+    for number in ["0.3", "1e-6"] {
+        for command in [&["check", "m.cavi"][..], &["fit", "m.cavi", "--data", "x=x.csv", "--out", "o"]] {
+            let output = cavi(&directory, &[command, &["--set", &format!("{number}=50")]].concat());
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{said}");
+            assert!(
+                said.contains(&format!(
+                    "`--set {number}`: the program has no constant and no axis of this name"
+                )),
+                "{said}"
+            );
+            assert!(!directory.join("o").exists());
+        }
+    }
+}
+
 #[test]
 fn a_plan_takes_the_schedule_the_allocations_and_the_warm_ups_that_a_fit_takes() {
     let directory = scratch("plan_rules");

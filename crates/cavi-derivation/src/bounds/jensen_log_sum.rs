@@ -12,7 +12,7 @@
 //! Lee and Seung (2001), the auxiliary function of theorem 3; Cemgil (2009), section 3.1.
 
 use cavi_algebra::canonical::canonical;
-use cavi_algebra::rules::{complements, is_never_positive, push_log_into_product, refresh};
+use cavi_algebra::rules::{complements, push_log_into_product, refresh};
 use cavi_algebra::{
     Addend, ArrayId, ArrayKind, Atom, BoundWords, Coefficient, Factor, Function, Inequality, LetterId,
     Reference, Side, Site, SiteId, Subscript, Sum, Support, Symbols, Term,
@@ -145,10 +145,7 @@ fn differences_hold(symbols: &Symbols, sum: &Sum) -> bool {
         term.factors.iter().filter(|factor| !constant(factor)).cloned().collect()
     };
     let share = |factor: &Factor| match &factor.atom {
-        Atom::Value(array, _) => {
-            factor.power > 0
-                && matches!(symbols.array(*array).support, Support::Unit | Support::Binary | Support::Simplex)
-        }
+        Atom::Value(array, _) => factor.power > 0 && symbols.array(*array).is_share(),
         _ => true,
     };
     let (taken, whole): (Vec<&Term>, Vec<&Term>) =
@@ -174,9 +171,10 @@ fn differences_hold(symbols: &Symbols, sum: &Sum) -> bool {
     })
 }
 
-/// The position of a log of a sum that holds a latent.
+/// The position of a log of a sum that holds a latent. A power of such a log is no concave function of the sum, and has no bound.
 fn log_of_sum(drafts: &[Draft], term: &Term) -> Option<usize> {
     term.factors.iter().position(|factor| match &factor.atom {
+        _ if factor.power != 1 => false,
         Atom::Apply(Function::Log, inner) => {
             let single = match inner[0].terms.as_slice() {
                 [only] => only.sums.is_empty(),
@@ -287,18 +285,8 @@ fn surrogate(
     let plates: Vec<LetterId> = rest.sums.clone();
     for (number, addend) in inside.terms.iter().enumerate() {
         let addend = refresh(&mut derivation.symbols, addend);
-        let mut log_weight = Sum::number(addend.coefficient.0.abs().ln());
-        for factor in &addend.factors {
-            let sign = if is_never_positive(&factor.atom) { -1.0 } else { 1.0 };
-            let alone = Term {
-                sums: Vec::new(),
-                factors: vec![Factor::of(factor.atom.clone())],
-                coefficient: Coefficient(sign),
-            };
-            log_weight = log_weight.plus(
-                push_log_into_product(&derivation.symbols, &Sum::term(alone)).scaled(f64::from(factor.power)),
-            );
-        }
+        let product = Term { sums: Vec::new(), ..addend.clone() };
+        let log_weight = push_log_into_product(&derivation.symbols, &Sum::term(product));
         let log_weight = canonical(&mut derivation.symbols, &log_weight);
         let subscripts =
             |letters: &[LetterId]| letters.iter().map(|letter| Subscript::Letter(*letter)).collect();

@@ -3,7 +3,7 @@
 //!
 //! With `phi_s = w_s / sum_t w_t` at the old values, a product `w_s w_t` of the opened square becomes
 //! `w_s^2 w_t' / (2 w_s') + w_t^2 w_s' / (2 w_t')`, primes for old values: every copy of the block can move at once, and the
-//! objective does not fall. On a quadratic this is the multiplicative update of squared-error factorisation.
+//! objective does not fall. It needs a product whose coefficient in the log density cannot be positive. On a quadratic this is the multiplicative update of squared-error factorisation.
 //!
 //! # Source
 //! Lee and Seung (2001), Algorithms for non-negative matrix factorization, theorem 1 and its auxiliary function (14).
@@ -14,6 +14,7 @@ use cavi_algebra::{
 };
 use cavi_model::{BlockKind, BlockSpec};
 
+use super::sign::{Sign, sign_unknown};
 use super::{Bound, Part, Serves, shares};
 use crate::separate::Element;
 
@@ -71,12 +72,21 @@ impl Bound for LeeSeung {
         Some(Serves { block: serves, blocks: "a point that is no slice and cannot be negative" })
     }
 
+    fn refuses(&self, symbols: &Symbols, term: &Term, found: &[Element]) -> Option<Sign> {
+        let [one, other] = pair(found)?;
+        let mut taken = term.clone();
+        let own = [one.position, other.position];
+        let mut place = 0;
+        taken.factors.retain(|_| {
+            place += 1;
+            !own.contains(&(place - 1))
+        });
+        taken.coefficient = Coefficient(-taken.coefficient.0);
+        sign_unknown(symbols, &taken)
+    }
+
     fn split<'e>(&self, term: &Term, found: &'e [Element]) -> Option<Vec<Part<'e>>> {
-        let [one, other] = found else { return None };
-        let plain = |element: &Element| element.elementary == Elementary::Power(1) && element.times == 1;
-        if !plain(one) || !plain(other) {
-            return None;
-        }
+        let [one, other] = pair(found)?;
         let part = |element: &'e Element| {
             let mut rest = term.clone();
             let old = rest.factors.remove(element.position).atom;
@@ -91,6 +101,13 @@ impl Bound for LeeSeung {
     fn keeps_zeros(&self) -> bool {
         true
     }
+}
+
+/// The elements of a product of two, which the bound takes apart.
+fn pair(found: &[Element]) -> Option<[&Element; 2]> {
+    let [one, other] = found else { return None };
+    let plain = |element: &Element| element.elementary == Elementary::Power(1) && element.times == 1;
+    (plain(one) && plain(other)).then_some([one, other])
 }
 
 fn serves(symbols: &Symbols, spec: &BlockSpec) -> bool {

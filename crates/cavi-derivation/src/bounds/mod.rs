@@ -24,6 +24,7 @@ use crate::blocks::Draft;
 use crate::derive::Derivation;
 use crate::logs::logs_of_products_apart;
 use crate::separate::Element;
+use sign::Sign;
 
 /// Every bound. A term is offered to them in this order, and the first that bounds it does.
 pub fn bounds() -> &'static [&'static dyn Bound] {
@@ -53,6 +54,11 @@ pub trait Bound: Sync {
 
     /// The blocks that may ask for it.
     fn serves(&self) -> Option<Serves> {
+        None
+    }
+
+    /// Why a product of elements of a block that asks for it has no such bound: what may be negative of what is taken off with it.
+    fn refuses(&self, _symbols: &Symbols, _term: &Term, _found: &[Element]) -> Option<Sign> {
         None
     }
 

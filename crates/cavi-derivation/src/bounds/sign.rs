@@ -11,7 +11,7 @@ pub enum Sign {
     Unknown(String),
 }
 
-/// What in a product may be negative. A constant without a type is taken as given.
+/// What in a product may be negative. A constant without a number in the program is taken as given.
 pub fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
     if is_negative(term) {
         return Some(Sign::Negative);
@@ -23,8 +23,13 @@ pub fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
         match &factor.atom {
             Atom::Value(array, _) => {
                 let array = symbols.array(*array);
-                if array.kind != ArrayKind::Constant && !array.support.is_nonnegative() {
-                    return Some(Sign::Unknown(format!("`{}` is a real number", array.name)));
+                if !array.is_nonnegative() {
+                    let what = match (array.kind, array.center) {
+                        (ArrayKind::Constant, _) => "is negative",
+                        (_, Some(_)) => "is centred, so that it has either sign",
+                        (_, None) => "is a real number",
+                    };
+                    return Some(Sign::Unknown(format!("`{}` {what}", array.name)));
                 }
             }
             Atom::Observed(..)

@@ -21,6 +21,7 @@ pub use simplex::not_on_simplex;
 
 use crate::absent::number_of;
 use crate::blocks::Draft;
+use crate::bounds::sign::Sign;
 use crate::derive::Derivation;
 use crate::expect::Leftover;
 use crate::joint::with_ancestors;
@@ -203,6 +204,26 @@ fn monomial(symbols: &Symbols, leftover: &Leftover) -> String {
 pub fn in_words(symbols: &Symbols, term: Term) -> String {
     let scope = cavi_algebra::print::Scope::before(symbols);
     format!("`{}`", cavi_algebra::print::text::sum(scope, &Sum::term(term)))
+}
+
+/// A bound that a block asks for, and that does not hold of one of its products.
+pub fn bound_fails(
+    derivation: &Derivation,
+    draft: &Draft,
+    bound: &str,
+    term: &Term,
+    sign: &Sign,
+) -> Diagnostic {
+    let variable = names(&derivation.symbols, draft);
+    let why = match sign {
+        Sign::Negative => String::new(),
+        Sign::Unknown(why) => format!(": {why}"),
+    };
+    let product = in_words(&derivation.symbols, Term { sums: Vec::new(), ..term.clone() });
+    Diagnostic::error("E0791", format!("`by {bound}` cannot serve `{variable}`: the log density has {product}, which may be positive{why}"))
+        .at(draft.span, "asked for here")
+        .possible("squares of sums of products that cannot be negative")
+        .help("leave `by` out: the exact update is used; data that cannot be negative are declared `nonnegative`")
 }
 
 /// Points that are to be optimised together and cannot be.

@@ -318,7 +318,7 @@ pub(crate) fn bind_in_part(
 
 /// What is wrong with a value of `--set` for this name, if the program has neither a constant nor an axis of it.
 pub fn unknown_set(symbols: &Symbols, name: &str) -> Option<DataError> {
-    let constants = symbols.arrays.iter().filter(|own| own.kind == ArrayKind::Constant);
+    let constants = symbols.arrays.iter().filter(|own| own.is_named_constant());
     let axes = symbols.axes.iter().map(|axis| axis.name.as_str());
     let known: Vec<&str> = constants.map(|own| own.name.as_str()).chain(axes).collect();
     let message = format!("`--set {name}`: the program has no constant and no axis of this name");

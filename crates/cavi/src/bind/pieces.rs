@@ -467,7 +467,10 @@ fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<DataError>
             }
         }
         match (constant, is_axis, &input.value) {
-            (Some(ArrayKind::Constant), _, _) | (None, true, SetValue::Number(_)) => {}
+            (Some(ArrayKind::Constant), _, _) | (None, false, _) => {
+                problems.extend(super::unknown_set(symbols, name));
+            }
+            (None, true, SetValue::Number(_)) => {}
             (None, true, SetValue::Source(source)) => problems.push(
                 DataError::new(format!("`--set {name}={}` is no size for an axis", source.name().display()))
                     .possible("a whole number, 0 or more")
@@ -480,9 +483,6 @@ fn check_names(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<DataError>
                 DataError::new(format!("`--set {name}` names a latent variable"))
                     .help("its start is given with `--init`"),
             ),
-            (None, false, _) => {
-                problems.extend(super::unknown_set(symbols, name));
-            }
         }
     }
 }
