@@ -1,9 +1,11 @@
 //! A sweep that has been run before takes no memory from the heap, for all programs but those listed: it works in memory that
 //! the run keeps, and its short lists stand on the stack. No sweep keeps more than the one before it. How the most that it holds grows with
-//! the data is what was forecast.
+//! the data is what was forecast. Reading takes little more than the arrays that are read.
 
+use std::fmt::Write;
 use std::time::{Duration, Instant};
 
+use cavi::bind::{ArrayInput, Inputs, Source, bind};
 use cavi_executor::plan::{Precision, plan};
 use cavi_executor::shard::memory::of_bound;
 use cavi_executor::{Executor, start};
@@ -160,4 +162,88 @@ fn the_forecast_of_memory_is_what_the_heap_holds() {
     }
     assert!(compared > 400, "only {compared} are compared");
     assert!(wrong.is_empty(), "{} of {compared}\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// A file of so many entries at distinct places of a matrix, in an order: a head, and then each by its row, column and value.
+struct Read {
+    name: &'static str,
+    head: &'static str,
+    line: fn(usize, usize, usize) -> String,
+    is_shuffled: bool,
+}
+
+/// Reading takes at most so many times the bytes of the arrays, and what does not grow with them: blocks of text, labels, tables of both. A
+/// list that is full is counted twice when it gets room for a quarter more, since the allocator of this test copies it; all of them
+/// together, held once, are the arrays. What is held besides, such as the whole text or a second list of entries, goes beyond that.
+#[test]
+fn reading_takes_little_more_than_the_arrays() {
+    const TIMES: f64 = 2.3;
+    const BESIDE: usize = 1_500_000;
+    const ROWS: usize = 3000;
+    const COLUMNS: usize = 1000;
+    const ENTRIES: usize = 300_000;
+    const LONG: &str = "user,item,n\n";
+    const MARKET: &str = "%%MatrixMarket matrix coordinate integer general\n3000 1000 300000\n";
+    fn labels(row: usize, column: usize, value: usize) -> String {
+        format!("user {row:05},item {column:05},{value}\n")
+    }
+    fn ids(row: usize, column: usize, value: usize) -> String {
+        format!("{row},{column},{value}\n")
+    }
+    fn positions(row: usize, column: usize, value: usize) -> String {
+        format!("{} {} {value}\n", row + 1, column + 1)
+    }
+    let files = [
+        Read { name: "labels.csv", head: LONG, line: labels, is_shuffled: false },
+        Read { name: "shuffled.csv", head: LONG, line: labels, is_shuffled: true },
+        Read { name: "ids.csv", head: LONG, line: ids, is_shuffled: true },
+        Read { name: "rows.mtx", head: MARKET, line: positions, is_shuffled: false },
+        Read { name: "shuffled.mtx", head: MARKET, line: positions, is_shuffled: true },
+        Read { name: "shuffled.tns", head: "", line: positions, is_shuffled: true },
+    ];
+    let program = "axis user[u]\naxis item[i]\ndata y[u, i] : count, absent = 0\nm ~ Gamma(1, rate = 1)\ny[u, i] ~ Poisson(m)\n";
+    let (program, _) = cavi_syntax::parse(program);
+    let model = cavi_model::resolve(&program).0.expect("a model");
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut wrong = Vec::new();
+    let mut measure = |name: &str, text: String, arrays: usize| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, &text).expect("a file");
+        drop(text);
+        let source = Source::File { path, column: None };
+        let data = vec![ArrayInput { name: "y".to_owned(), group: None, source }];
+        let mut bound = None;
+        let taken = allocation_counter::measure(|| {
+            bound = Some(bind(&model, &Inputs { data, ..Inputs::default() }));
+        });
+        let binding = bound.expect("it was bound").expect("a binding");
+        assert_eq!(
+            binding.bound.arrays.iter().flatten().map(|own| own.bytes()).sum::<usize>(),
+            arrays,
+            "{name}"
+        );
+        let most = (TIMES * arrays as f64) as usize + BESIDE;
+        if taken.bytes_max as usize > most {
+            wrong.push(format!("{name}: {} bytes are held for arrays of {arrays}", taken.bytes_max));
+        }
+    };
+    for Read { name, head, line, is_shuffled } in files {
+        let mut text = head.to_owned();
+        for number in 0..ENTRIES {
+            // A prime that divides no number of entries visits each of them once.
+            let entry = if is_shuffled { number * 7919 % ENTRIES } else { number };
+            let cell = entry * (ROWS * COLUMNS / ENTRIES);
+            text += &line(cell / COLUMNS, cell % COLUMNS, 1 + entry % 9);
+        }
+        measure(name, text, ENTRIES * (2 * size_of::<u32>() + size_of::<f64>()));
+    }
+    let mut wide = String::new();
+    for row in 0..ENTRIES / COLUMNS {
+        for column in 0..COLUMNS {
+            write!(wide, "{}{}", 1 + (row + column) % 9, if column + 1 < COLUMNS { "," } else { "\n" })
+                .expect("a text");
+        }
+    }
+    measure("wide.csv", wide, ENTRIES * size_of::<f64>());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

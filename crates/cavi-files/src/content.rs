@@ -181,8 +181,11 @@ impl Content {
                 error
             }
             Content::Coordinates(coordinates) if error.line.is_none() => {
-                let place: Vec<u32> = coordinates.indices.iter().map(|column| column[entry]).collect();
-                error.found = format!("{} at entry {place:?}", error.found);
+                // Who moves the lists away says the position.
+                let place = coordinates.indices.iter().map(|column| column.get(entry).copied());
+                if let Some(place) = place.collect::<Option<Vec<u32>>>() {
+                    error.found = format!("{} at entry {place:?}", error.found);
+                }
                 error
             }
             Content::Dense(_) | Content::Coordinates(_) | Content::Long(_) | Content::Documents(_) => error,
@@ -232,7 +235,8 @@ impl Documents {
     }
 
     /// The same counts as a matrix of documents by words, entries in the order of the file.
-    pub fn coordinates(&self) -> Coordinates {
+    pub fn into_coordinates(self) -> Coordinates {
+        let shape = vec![self.len(), self.words()];
         let mut rows = Vec::with_capacity(self.ids.len());
         let mut lines = Lines::new(1);
         for (document, range) in self.offsets.windows(2).enumerate() {
@@ -241,10 +245,10 @@ impl Documents {
             (range[0]..range[1]).for_each(|_| lines.push(line));
         }
         Coordinates {
-            shape: vec![self.len(), self.words()],
+            shape,
             shape_is_exact: false,
-            indices: vec![rows.into(), self.ids.clone().into()],
-            values: self.counts.clone().into(),
+            indices: vec![rows.into(), self.ids.into()],
+            values: self.counts.into(),
             labels: Vec::new(),
             texts: None,
             lines: Some(lines),

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cavi_numerics::{MappedFile, Number, Numbers};
 
 use crate::error::FileError;
+use crate::read::steady;
 
 /// So many numbers stay in memory before they are written.
 const BLOCK: usize = 1 << 16;
@@ -46,7 +47,7 @@ impl<T: Number> Growing<T> {
         if self.file.is_some() && self.block.len() >= BLOCK {
             self.write()?;
         }
-        self.block.push(number);
+        steady::push(&mut self.block, number);
         Ok(())
     }
 
@@ -66,7 +67,7 @@ impl<T: Number> Growing<T> {
     /// If the file cannot be written or mapped.
     pub fn finish(mut self) -> Result<Numbers<T>, FileError> {
         if self.written == 0 {
-            return Ok(self.block.into());
+            return Ok(steady::fitted(self.block).into());
         }
         self.write()?;
         let Some(file) = self.file else { return Ok(Numbers::default()) };

@@ -141,7 +141,7 @@ pub(crate) fn inflate(
 ) -> Result<Vec<u8>, FileError> {
     let most = budget().map(|most| most.saturating_sub(before));
     gather(decoder, 0, most).map_err(|stop| match stop {
-        Stop::Full(read) => too_much("a compressed file of which", before.saturating_add(read), "inflated"),
+        Stop::Full(read) => inflated_too_much(before.saturating_add(read)),
         Stop::System(error, plain) => damaged(error, &plain),
     })
 }
@@ -184,19 +184,34 @@ pub(crate) fn decompress(bytes: Vec<u8>, packing: Packing) -> Result<Vec<u8>, Fi
 }
 
 fn gunzip(bytes: &[u8]) -> Result<Vec<u8>, FileError> {
-    if !bytes.starts_with(&[0x1f, 0x8b]) {
-        return Err(FileError::new(
-            "a file that is not compressed",
-            "a gzip file, since its name ends in .gz",
-        ));
+    refuse_no_gzip(bytes)?;
+    inflate(&mut MultiGzDecoder::new(bytes), 0, |error, plain| damaged_gzip(&error, plain.len()))
+}
+
+/// Refuses bytes that do not begin as a gzip file does.
+pub(crate) fn refuse_no_gzip(bytes: &[u8]) -> Result<(), FileError> {
+    match bytes.starts_with(&[0x1f, 0x8b]) {
+        true => Ok(()),
+        false => {
+            Err(FileError::new("a file that is not compressed", "a gzip file, since its name ends in .gz"))
+        }
     }
-    inflate(&mut MultiGzDecoder::new(bytes), 0, |error, plain| match error.kind() {
+}
+
+/// What the decoder says of a gzip file that is damaged after so many bytes of what it holds.
+pub(crate) fn damaged_gzip(error: &std::io::Error, plain: usize) -> FileError {
+    match error.kind() {
         ErrorKind::UnexpectedEof => FileError::new(
-            format!("a gzip file that breaks off (after {} decompressed bytes)", plain.len()),
+            format!("a gzip file that breaks off (after {plain} decompressed bytes)"),
             "a complete gzip file",
         ),
         _ => FileError::new(format!("a damaged gzip file ({error})"), "a gzip file"),
-    })
+    }
+}
+
+/// A compressed file that goes on when so many bytes of it were inflated, and memory holds no more.
+pub(crate) fn inflated_too_much(bytes: usize) -> FileError {
+    too_much("a compressed file of which", bytes, "inflated")
 }
 
 /// What starts a frame of Zstandard, and, but for its last four bits, a frame of other bytes between them (RFC 8878).
@@ -249,24 +264,33 @@ fn unzstd(bytes: &[u8]) -> Result<Vec<u8>, FileError> {
 
 /// The text that the bytes are, without a byte order mark.
 pub(crate) fn text(bytes: &[u8]) -> Result<&str, FileError> {
+    refuse_utf16(bytes)?;
+    let mark = bytes.len() - without_mark(bytes).len();
+    text_after(&bytes[mark..], mark, 0)
+}
+
+/// Refuses bytes that begin as text in UTF-16 does.
+pub(crate) fn refuse_utf16(bytes: &[u8]) -> Result<(), FileError> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err(FileError::new("text in UTF-16", "text in UTF-8")
             .with_help("`iconv -f UTF-16 -t UTF-8 FILE > NEW` makes it so"));
     }
-    let mark = bytes.len() - without_mark(bytes).len();
-    let bytes = &bytes[mark..];
+    Ok(())
+}
+
+/// The text that some bytes of a file are, before which so many bytes and so many ends of lines stand.
+pub(crate) fn text_after(bytes: &[u8], before: usize, lines: usize) -> Result<&str, FileError> {
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
-        return Err(
-            FileError::new(format!("a NUL byte (byte {})", mark + at), "text").at_line(line_at(bytes, at))
-        );
+        return Err(FileError::new(format!("a NUL byte (byte {})", before + at), "text")
+            .at_line(lines + line_at(bytes, at)));
     }
     std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
         let start = bytes[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
         let field = &bytes[start.max(at.saturating_sub(20))..at];
         let found =
-            format!("byte {} (0x{:02x}), which is no UTF-8, after {}", mark + at, bytes[at], quote(field));
-        FileError::new(found, "text in UTF-8").at_line(line_at(bytes, at)).with_help(
+            format!("byte {} (0x{:02x}), which is no UTF-8, after {}", before + at, bytes[at], quote(field));
+        FileError::new(found, "text in UTF-8").at_line(lines + line_at(bytes, at)).with_help(
             "if it is Latin-1 or Windows-1252, `iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW` makes it so",
         )
     })

@@ -1,46 +1,90 @@
 //! Columns of text to categories.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::Hasher;
 
+use super::steady;
 use crate::content::{Categories, MISSING};
 
-/// Gathers a column of text, borrowing the distinct entries from the text that is read.
+/// Gathers a column of text. A distinct entry is held once.
 #[derive(Default)]
-pub(crate) struct Collector<'a> {
+pub(crate) struct Collector {
     codes: Vec<u32>,
-    names: Vec<Cow<'a, str>>,
-    code_of: HashMap<Cow<'a, str>, u32, BuildHasherDefault<ShortTextHasher>>,
+    names: Vec<String>,
+    /// At the hash of a name, or at the next free place after it, its code; [`MISSING`] elsewhere. A power of two of them, of which a third at
+    /// least is free.
+    slots: Vec<u32>,
 }
 
-impl<'a> Collector<'a> {
+impl Collector {
     /// One row more.
-    pub(crate) fn push(&mut self, name: Cow<'a, str>) {
+    pub(crate) fn push(&mut self, name: &str) {
         // Long tables are often sorted, so that an entry repeats the one before it.
-        if let Some(&last) = self.codes.last()
-            && self.names.get(last as usize) == Some(&name)
-        {
-            self.codes.push(last);
-            return;
-        }
-        // Beyond 2^32 - 1 distinct entries, which take tens of gigabytes of text, the rest counts as missing.
-        let next = u32::try_from(self.names.len()).unwrap_or(MISSING);
-        let code = *self.code_of.entry(name).or_insert_with_key(|name| {
-            self.names.push(name.clone());
-            next
-        });
-        self.codes.push(code);
+        let code = match self.codes.last() {
+            Some(&last) if self.names.get(last as usize).is_some_and(|own| own == name) => last,
+            Some(_) | None => self.code(name),
+        };
+        steady::push(&mut self.codes, code);
     }
 
     /// One row more, which is missing.
     pub(crate) fn push_missing(&mut self) {
-        self.codes.push(MISSING);
+        steady::push(&mut self.codes, MISSING);
+    }
+
+    /// The bytes of the codes.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(self.codes.as_slice())
     }
 
     pub(crate) fn finish(self) -> Categories {
-        Categories { names: self.names.into_iter().map(Cow::into_owned).collect(), codes: self.codes }
+        Categories { names: steady::fitted(self.names), codes: steady::fitted(self.codes) }
     }
+
+    /// The code of a name, which may be a new one.
+    fn code(&mut self, name: &str) -> u32 {
+        if 3 * (self.names.len() + 1) > 2 * self.slots.len() {
+            self.widen();
+        }
+        let slot = self.slot(name);
+        // Beyond 2^32 - 1 distinct entries, which take tens of gigabytes of text, the rest counts as missing.
+        if self.slots[slot] == MISSING {
+            self.slots[slot] = u32::try_from(self.names.len()).unwrap_or(MISSING);
+            steady::push(&mut self.names, name.to_owned());
+        }
+        self.slots[slot]
+    }
+
+    /// Where the code of a name is, or is to be.
+    #[inline]
+    fn slot(&self, name: &str) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut slot = hash(name) & mask;
+        while self.slots[slot] != MISSING && self.names[self.slots[slot] as usize] != name {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+
+    /// Twice as many slots.
+    #[cold]
+    fn widen(&mut self) {
+        let size = (2 * self.slots.len()).max(16);
+        self.slots = vec![MISSING; size];
+        for (code, name) in self.names.iter().enumerate() {
+            let mut slot = hash(name) & (size - 1);
+            while self.slots[slot] != MISSING {
+                slot = (slot + 1) & (size - 1);
+            }
+            self.slots[slot] = code as u32;
+        }
+    }
+}
+
+#[inline]
+fn hash(text: &str) -> usize {
+    let mut hasher = ShortTextHasher::default();
+    hasher.write(text.as_bytes());
+    (hasher.finish() >> 24) as usize
 }
 
 /// A hash of short texts that takes eight bytes at a time. The order of labels never depends on it.
@@ -62,5 +106,32 @@ impl Hasher for ShortTextHasher {
 
     fn finish(&self) -> u64 {
         self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_numbered_in_order_of_first_appearance() {
+        let mut collector = Collector::default();
+        let numbers: Vec<u32> = (0..5000_u32).map(|row| row * row % 1009).collect();
+        for number in &numbers {
+            collector.push(&format!("label {number}"));
+        }
+        collector.push_missing();
+        collector.push("");
+        let found = collector.finish();
+        assert!(
+            numbers.iter().enumerate().all(|(row, own)| found.get(row) == Some(&*format!("label {own}")))
+        );
+        assert_eq!((found.get(5000), found.get(5001)), (None, Some("")));
+        let mut next = 0;
+        for code in found.codes.into_iter().filter(|code| *code != MISSING) {
+            assert!(code <= next, "{code} after {next}");
+            next = next.max(code + 1);
+        }
+        assert_eq!(next as usize, found.names.len());
     }
 }

@@ -26,6 +26,17 @@ pub(crate) enum Column {
     Refused(String),
 }
 
+/// Notes whether the next entry of a column, before which so many stand, is missing. There is no list before the first that is.
+#[inline]
+pub(crate) fn mark(missing: &mut Vec<bool>, before: usize, is_missing: bool) {
+    if is_missing && missing.is_empty() {
+        missing.resize(before, false);
+    }
+    if is_missing || !missing.is_empty() {
+        missing.push(is_missing);
+    }
+}
+
 impl Columns {
     /// What a column holds, if it is neither numbers nor text.
     pub(crate) fn refused(&self, column: usize) -> Option<&str> {

@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use super::number::{number, whole};
+use super::stream::Bytes;
 use super::words::Words;
 use super::{Dimension, Wanted};
 use crate::content::{Content, Coordinates, Lines};
@@ -15,31 +16,29 @@ use crate::error::{FileError, count, quote};
 use crate::growing::Growing;
 
 pub(crate) fn read(
-    bytes: &[u8],
+    bytes: Bytes<'_>,
     dimensions: &[Dimension<'_>],
     wanted: Wanted,
     spill: Option<&Path>,
 ) -> Result<Content, FileError> {
-    let mut words = Words::new(super::bytes::without_mark(bytes));
+    let mut words = Words::new(bytes)?;
     let order = dimensions.len();
     let mut indices: Vec<Growing<u32>> =
         (0..order).map(|_| Growing::new(spill, 0)).collect::<Result<_, _>>()?;
     let mut values = Growing::new(spill, 0)?;
     let mut shape = vec![0; order];
     let mut lines = Lines::new(1);
-    while let Some(first) = words.first_word(b'#') {
+    while words.seek(b'#')? {
         let line = words.line;
-        let mut word = Some(first);
         for (dimension, column) in indices.iter_mut().enumerate() {
-            let Some(field) = word else {
+            let Some(field) = words.word() else {
                 return Err(fields_error(dimension, order).at_line(line));
             };
             let position = position(field, dimension).map_err(|error| error.at_line(line))?;
             shape[dimension] = shape[dimension].max(position as usize + 1);
             column.push(position)?;
-            word = words.word();
         }
-        let value = match word {
+        let value = match words.word() {
             Some(field) => {
                 number(field).ok_or_else(|| FileError::new(quote(field), "a number").at_line(line))?
             }
@@ -53,7 +52,7 @@ pub(crate) fn read(
         }
         values.push(value)?;
         lines.push(line);
-        words.next_line();
+        words.next_line()?;
     }
     Ok(Content::Coordinates(Coordinates {
         shape,

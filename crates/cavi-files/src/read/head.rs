@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use super::columns::Columns;
-use super::records::{Field, Records, is_blank};
+use super::records::Records;
+use super::stream::Source;
 use super::table::{blanks, is_header, is_prose};
-use super::{bytes, hdf5, ids, npy, npz, parquet, sqlite, ten_x, texts};
+use super::{bytes, hdf5, ids, npy, npz, parquet, sqlite, stream, ten_x, texts};
 use crate::error::{FileError, count};
 use crate::format::{self, Format, Packing};
 use crate::packed::{self, PackedSummary};
@@ -67,6 +68,17 @@ pub fn head(path: &Path, part: Option<&str>) -> Result<Head, FileError> {
         }
         (Format::Packed, _) => {
             return packed::summary(path).map(|own| of_packed(&own, part)).map_err(in_file);
+        }
+        (Format::Parquet, _) if path.is_file() => {
+            let columns = parquet::read_file(path).map_err(in_file)?;
+            return of_columns("Parquet table,", &columns).map_err(in_file);
+        }
+        (Format::Table(separator), packing) if stream::suits(path, packing) => {
+            return table(Source::File(path, packing), separator, "").map_err(in_file);
+        }
+        (Format::MatrixMarket, packing) if stream::suits(path, packing) => {
+            let text = Source::File(path, packing).beginning(LINES).map_err(in_file)?;
+            return Ok(text_file("Matrix Market", &text, Some(2)));
         }
         other => other,
     };
@@ -135,7 +147,7 @@ fn of_bytes(format: Format, bytes: &[u8]) -> Result<Head, FileError> {
             let array = npy::read(bytes)?;
             binary(format!("NumPy array, {}", shape(&array.shape)), array.shape.len())
         }
-        Format::Npz => match npz::read(bytes)? {
+        Format::Npz => match npz::read(std::io::Cursor::new(bytes))? {
             npz::Archive::Sparse(sparse) => {
                 let entries = count(sparse.values.len(), "entry");
                 binary(
@@ -162,16 +174,18 @@ fn of_bytes(format: Format, bytes: &[u8]) -> Result<Head, FileError> {
             let format = format!("texts, one document a line, {}", count(documents, "line"));
             Head { is_texts: true, ..text_file(&format, text, Some(2)) }
         }
-        Format::Table(separator) => table(&bytes::text_of_lines(bytes)?, separator, "")?,
+        Format::Table(separator) => table(Source::Memory(&bytes::text_of_lines(bytes)?), separator, "")?,
         Format::Blanks => {
             let text = bytes::text_of_lines(bytes)?;
             let by_blanks = !text.lines().next().unwrap_or_default().contains('\t');
-            table(&blanks::tabbed(&text), b'\t', if by_blanks { "blanks" } else { "" })?
+            table(Source::Memory(&blanks::tabbed(&text)), b'\t', if by_blanks { "blanks" } else { "" })?
         }
         Format::Hdf5 | Format::Sqlite | Format::Packed => {
             return Err(FileError::new("a file of many parts that is not in a file of its own", "its path"));
         }
-        Format::Parquet => of_columns("Parquet table,", &parquet::read(bytes)?)?,
+        Format::Parquet => {
+            of_columns("Parquet table,", &parquet::read(::bytes::Bytes::copy_from_slice(bytes))?)?
+        }
     })
 }
 
@@ -197,39 +211,46 @@ fn first_lines(text: &str) -> Vec<String> {
 }
 
 /// The head of a table; `by` says what parts its fields, if that is not the separator.
-fn table(text: &str, separator: u8, by: &str) -> Result<Head, FileError> {
-    let separator = super::table::separator(text, separator);
+fn table(text: Source<'_>, separator: u8, by: &str) -> Result<Head, FileError> {
+    let separator = super::table::separator(text, separator)?;
     let by = match separator {
         _ if !by.is_empty() => by,
         b',' => "commas",
         b';' => "semicolons",
         _ => "tabs",
     };
-    let mut records = Records::new(text, separator);
-    let mut header: Vec<Field<'_>> = Vec::new();
-    records.next(&mut header)?;
-    let width = header.len();
-    let of_columns = count(width, "column");
-    if header.is_empty() || !is_header(&header, &records)? {
+    let mut records = Records::new(text, separator)?;
+    let header = names(&mut records)?;
+    let of_columns = count(header.len(), "column");
+    let first = text.beginning(LINES)?;
+    if header.is_empty() || !is_header(text, separator)? {
         let format = format!("table, fields parted by {by}, {of_columns}, no header");
-        return Ok(text_file(&format, text, None));
+        return Ok(text_file(&format, &first, None));
     }
     let (columns, rows) = columns_of(&header, records)?;
     let format = format!("table, fields parted by {by}, a header, {of_columns}, {}", count(rows, "line"));
-    Ok(Head { columns, ..text_file(&format, text, None) })
+    Ok(Head { columns, ..text_file(&format, &first, None) })
+}
+
+/// The fields of the next record, as names.
+fn names(records: &mut Records<'_>) -> Result<Vec<String>, FileError> {
+    let first = records.next()?;
+    let names = first.map(|first| first.fields().map(|field| field.text().into_owned()).collect());
+    Ok(names.unwrap_or_default())
 }
 
 /// The head of a table of columns in memory, shown as lines parted by commas.
 fn of_columns(format: &str, columns: &Columns) -> Result<Head, FileError> {
     let mut records = Records::Columns(columns, 0);
-    let (mut fields, mut lines) = (Vec::new(), String::new());
-    while lines.lines().count() < LINES && records.next(&mut fields)?.is_some() {
-        let cells: Vec<String> = fields.iter().map(|field| field.text().replace('\n', " ")).collect();
+    let mut lines = String::new();
+    while lines.lines().count() < LINES
+        && let Some(record) = records.next()?
+    {
+        let cells: Vec<String> = record.fields().map(|field| field.text().replace('\n', " ")).collect();
         lines += &format!("{}\n", cells.join(","));
     }
     let mut records = Records::Columns(columns, 0);
-    let mut header = Vec::new();
-    records.next(&mut header)?;
+    let header = names(&mut records)?;
     let (heads, rows) = columns_of(&header, records)?;
     let format = format!("{format} {}, {}", count(heads.len(), "column"), count(rows, "row"));
     Ok(Head { columns: heads, ..text_file(&format, &lines, None) })
@@ -239,28 +260,27 @@ fn of_columns(format: &str, columns: &Columns) -> Result<Head, FileError> {
 const LOOKED_AT: usize = 2;
 
 /// What the columns below a header look like, and the number of rows.
-fn columns_of(header: &[Field<'_>], mut records: Records<'_>) -> Result<(Vec<HeadColumn>, usize), FileError> {
+fn columns_of(header: &[String], mut records: Records<'_>) -> Result<(Vec<HeadColumn>, usize), FileError> {
     let width = header.len();
     let mut numbers = vec![true; width];
     let mut whole = vec![true; width];
     let mut prose = vec![true; width];
     let mut rows = 0;
-    let mut fields = Vec::new();
-    while records.next(&mut fields)?.is_some() {
-        if is_blank(&fields) {
+    while let Some(record) = records.next()? {
+        if record.is_blank() {
             continue;
         }
         rows += 1;
         if rows <= LOOKED_AT {
-            prose.iter_mut().zip(&fields).for_each(|(own, field)| *own &= is_prose(field));
+            prose.iter_mut().zip(record.fields()).for_each(|(own, field)| *own &= is_prose(&field));
         }
-        for ((is_number, whole), field) in numbers.iter_mut().zip(&mut whole).zip(&fields) {
+        for ((is_number, whole), field) in numbers.iter_mut().zip(&mut whole).zip(record.fields()) {
             *is_number = *is_number && field.is_number_or_missing();
             *whole = *whole && field.cell().is_some_and(|value| value >= 0.0 && value.fract() == 0.0);
         }
     }
-    let column = |(place, field): (usize, &Field<'_>)| {
-        let name = field.text().trim().to_owned();
+    let column = |(place, name): (usize, &String)| {
+        let name = name.trim().to_owned();
         let identifies = ids::identified(&name, width).filter(|_| whole[place] || !numbers[place]);
         HeadColumn { name, identifies, is_number: numbers[place], is_prose: rows > 0 && prose[place] }
     };

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::records::{Records, is_blank};
+use super::records::Records;
+use super::stream::Source;
 use super::table;
 use crate::error::{FileError, count, list, quote};
 
@@ -36,24 +37,22 @@ pub(crate) fn read(text: &str) -> Result<Vec<String>, FileError> {
 
 /// The labels of a column: by its name in the first line, or by its number from 1, where there is no header.
 pub(crate) fn column(text: &str, separator: u8, column: &str) -> Result<Vec<String>, FileError> {
-    let mut records = Records::new(text, table::separator(text, separator));
-    let mut fields = Vec::new();
-    let start = records.clone();
-    if records.next(&mut fields)?.is_none() {
+    let text = Source::Memory(text);
+    let separator = table::separator(text, separator)?;
+    let mut records = Records::new(text, separator)?;
+    let Some(first) = records.next()? else {
         return Err(FileError::new("an empty file", "labels"));
-    }
+    };
+    let names: Vec<String> = first.fields().map(|field| field.text().into_owned()).collect();
     let place = match column.parse::<usize>() {
-        Ok(number) if (1..=fields.len()).contains(&number) => {
-            records = start;
+        Ok(number) if (1..=names.len()).contains(&number) => {
+            records = Records::new(text, separator)?;
             number - 1
         }
         Ok(_) => {
-            return Err(
-                FileError::new(count(fields.len(), "column"), format!("a column {column}")).at_line(1)
-            );
+            return Err(FileError::new(count(names.len(), "column"), format!("a column {column}")).at_line(1));
         }
-        Err(_) => fields.iter().position(|field| field.text().trim() == column).ok_or_else(|| {
-            let names: Vec<String> = fields.iter().map(|field| field.text().into_owned()).collect();
+        Err(_) => names.iter().position(|name| name.trim() == column).ok_or_else(|| {
             FileError::new(
                 format!("the columns {}", list(&names)),
                 format!("a column {}, or its number from 1", quote(column.as_bytes())),
@@ -62,11 +61,12 @@ pub(crate) fn column(text: &str, separator: u8, column: &str) -> Result<Vec<Stri
         })?,
     };
     let (mut labels, mut line_of) = (Vec::new(), HashMap::new());
-    while let Some(line) = records.next(&mut fields)? {
-        if is_blank(&fields) {
+    while let Some(record) = records.next()? {
+        if record.is_blank() {
             continue;
         }
-        let label = fields.get(place).map(|field| field.text().trim().to_owned()).unwrap_or_default();
+        let line = record.line;
+        let label = record.get(place).map(|field| field.text().trim().to_owned()).unwrap_or_default();
         table::check_label(&label).map_err(|error| error.at_line(line))?;
         if let Some(first) = line_of.insert(label.clone(), line) {
             return Err(FileError::new(

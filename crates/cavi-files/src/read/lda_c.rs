@@ -6,12 +6,14 @@
 //! Blei: LDA-C, <https://github.com/blei-lab/lda-c>, readme.txt.
 
 use super::number::{number, whole};
+use super::steady;
+use super::stream::Bytes;
 use super::words::Words;
 use crate::content::{Documents, Lines};
 use crate::error::{FileError, count, quote};
 
-pub(crate) fn read(bytes: &[u8]) -> Result<Documents, FileError> {
-    let mut words = Words::new(super::bytes::without_mark(bytes));
+pub(crate) fn read(bytes: Bytes<'_>) -> Result<Documents, FileError> {
+    let mut words = Words::new(bytes)?;
     let mut documents =
         Documents { offsets: vec![0], ids: Vec::new(), counts: Vec::new(), lines: Lines::new(1) };
     let mut empty_line = None;
@@ -26,28 +28,29 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Documents, FileError> {
                 );
             }
             (Some(first), None) => {
-                document(first, &mut words, &mut documents).map_err(|error| error.at_line(line))?;
+                let stated = whole(first).ok_or_else(|| {
+                    FileError::new(quote(first), "the number of pairs `id:count` on this line")
+                });
+                let own = stated.and_then(|stated| document(stated, &mut words, &mut documents));
+                own.map_err(|error| error.at_line(line))?;
                 documents.offsets.push(documents.ids.len());
                 documents.lines.push(line);
             }
         }
-        if !words.next_line() {
+        if !words.next_line()? {
             return Ok(documents);
         }
     }
 }
 
-fn document(first: &[u8], words: &mut Words<'_>, documents: &mut Documents) -> Result<(), FileError> {
-    let Some(stated) = whole(first) else {
-        return Err(FileError::new(quote(first), "the number of pairs `id:count` on this line"));
-    };
+fn document(stated: u64, words: &mut Words<'_>, documents: &mut Documents) -> Result<(), FileError> {
     let mut pairs = 0;
     while let Some(word) = words.word() {
         let (id, value) = pair(word).ok_or_else(|| {
             FileError::new(quote(word), "a pair `id:count` with an id from 0 to 4294967294")
         })?;
-        documents.ids.push(id);
-        documents.counts.push(value);
+        steady::push(&mut documents.ids, id);
+        steady::push(&mut documents.counts, value);
         pairs += 1;
     }
     if stated != pairs as u64 {

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::bytes::memory_for;
 use super::number::{number, whole};
+use super::stream::Bytes;
 use super::words::Words;
 use super::{Dimension, check_dimensions};
 use crate::content::{Content, Coordinates, Dense, Lines, Values};
@@ -30,11 +31,11 @@ struct Header {
 }
 
 pub(crate) fn read(
-    bytes: &[u8],
+    bytes: Bytes<'_>,
     dimensions: &[Dimension<'_>],
     spill: Option<&Path>,
 ) -> Result<Content, FileError> {
-    let mut words = Words::new(super::bytes::without_mark(bytes));
+    let mut words = Words::new(bytes)?;
     let header = header(&mut words)?;
     let sizes = sizes(&mut words, header.coordinate)?;
     let (rows, columns) = (sizes[0], sizes[1]);
@@ -72,7 +73,7 @@ pub(crate) fn read(
 }
 
 fn header(words: &mut Words<'_>) -> Result<Header, FileError> {
-    let mut next = || words.word().map(|word| word.to_ascii_lowercase()).unwrap_or_default();
+    let mut next = || words.word().map(<[u8]>::to_ascii_lowercase).unwrap_or_default();
     let [banner, object, layout, field, symmetry] = [next(), next(), next(), next(), next()];
     let refuse = |found: &[u8], expected: &str| {
         Err(FileError::new(format!("{} in the header", quote(found)), expected).at_line(1))
@@ -110,16 +111,15 @@ fn header(words: &mut Words<'_>) -> Result<Header, FileError> {
 /// Rows, columns and, for coordinates, the number of entries.
 fn sizes(words: &mut Words<'_>, coordinate: bool) -> Result<[usize; 3], FileError> {
     let expected = if coordinate { "rows, columns and the number of entries" } else { "rows and columns" };
-    words.next_line();
-    let Some(first) = words.first_word(b'%') else {
+    words.next_line()?;
+    if !words.seek(b'%')? {
         return Err(FileError::new("the end of the file", format!("a line with {expected}")));
-    };
+    }
     let line = words.line;
     let mut sizes = [0; 3];
     let length = if coordinate { 3 } else { 2 };
     for (place, size) in sizes.iter_mut().take(length).enumerate() {
-        let word = if place == 0 { Some(first) } else { words.word() };
-        let Some(word) = word else {
+        let Some(word) = words.word() else {
             return Err(FileError::new(count(place, "number"), expected).at_line(line));
         };
         // Positions are held in 32 bits.
@@ -152,19 +152,22 @@ fn coordinates(
     if spill.is_none() {
         memory_for(capacity.saturating_mul(16), "entries").map_err(|error| error.at_line(words.line))?;
     }
+    // Of a compressed file nobody knows yet whether it holds what it claims.
+    let capacity = if words.left().is_some() { capacity } else { capacity.min(1 << 16) };
     let mut row_indices = Growing::new(spill, capacity)?;
     let mut column_indices = Growing::new(spill, capacity)?;
     let mut values = Growing::new(spill, capacity)?;
     let mut lines = Lines::new(1);
-    words.next_line();
+    words.next_line()?;
     for entry in 0..entries {
-        let Some(first) = words.first_word(b'%') else {
+        if !words.seek(b'%')? {
             return Err(FileError::new(
                 format!("the end of the file after {}", count(entry, "entry")),
                 format!("{entries} entries, as the header says"),
             ));
-        };
+        }
         let line = words.line;
+        let first = words.word().unwrap_or_default();
         let row = position(first, rows, "row").map_err(|error| error.at_line(line))?;
         let Some(second) = words.word() else {
             return Err(fields_error(1, header.field).at_line(line));
@@ -184,7 +187,7 @@ fn coordinates(
                 value
             }
         };
-        words.next_line();
+        words.next_line()?;
         row_indices.push(row)?;
         column_indices.push(column)?;
         values.push(value)?;
@@ -219,22 +222,18 @@ fn array(words: &mut Words<'_>, header: &Header, rows: usize, columns: usize) ->
     check_claim(words, listed, 2)?;
     memory_for(size.saturating_mul(8), "an array").map_err(|error| error.at_line(words.line))?;
     let mut values = vec![0.0; size];
-    words.next_line();
+    words.next_line()?;
     for column in 0..columns {
         for row in if header.symmetric { column..rows } else { 0..rows } {
-            let word = match words.word() {
-                Some(word) if word[0] != b'%' => word,
-                _ => {
-                    words.next_line();
-                    words.first_word(b'%').ok_or_else(|| {
-                        FileError::new(
-                            format!("the end of the file before row {} of column {}", row + 1, column + 1),
-                            format!("{listed} values, as the header says"),
-                        )
-                    })?
-                }
-            };
-            let value = value(word, header.field).map_err(|error| error.at_line(words.line))?;
+            if !words.seek(b'%')? {
+                return Err(FileError::new(
+                    format!("the end of the file before row {} of column {}", row + 1, column + 1),
+                    format!("{listed} values, as the header says"),
+                ));
+            }
+            let line = words.line;
+            let word = words.word().unwrap_or_default();
+            let value = value(word, header.field).map_err(|error| error.at_line(line))?;
             values[row * columns + column] = value;
             if header.symmetric {
                 values[column * columns + row] = value;
@@ -247,24 +246,25 @@ fn array(words: &mut Words<'_>, header: &Header, rows: usize, columns: usize) ->
 
 /// Refuses a header that claims more entries than the bytes behind it can hold, each at least `shortest` bytes long.
 fn check_claim(words: &Words<'_>, entries: usize, shortest: usize) -> Result<(), FileError> {
-    let most = words.left().div_ceil(shortest);
+    let Some(left) = words.left() else { return Ok(()) };
+    let most = left.div_ceil(shortest);
     if entries <= most {
         return Ok(());
     }
     Err(FileError::new(
         format!("a header that claims {entries} entries"),
-        format!("at most {most}, for which the {} bytes that follow it suffice", words.left()),
+        format!("at most {most}, for which the {left} bytes that follow it suffice"),
     )
     .at_line(words.line))
 }
 
 fn refuse_rest(words: &mut Words<'_>, expected: &str) -> Result<(), FileError> {
-    match words.first_word(b'%') {
-        None => Ok(()),
-        Some(word) => {
-            Err(FileError::new(format!("{} after the last entry", quote(word)), expected).at_line(words.line))
-        }
+    if !words.seek(b'%')? {
+        return Ok(());
     }
+    let line = words.line;
+    let word = words.word().unwrap_or_default();
+    Err(FileError::new(format!("{} after the last entry", quote(word)), expected).at_line(line))
 }
 
 /// A position from 1 to `size`, counted from 0.

@@ -7,12 +7,15 @@ use crate::error::{FileError, count, quote};
 use crate::format::{self, Format, Packing};
 use crate::packed;
 use npy::DenseArray;
+use stream::{Bytes, Source};
 pub(crate) use ten_x::is_one as is_ten_x;
 use texts::TextReading;
 pub use texts::TextReport;
 
 pub(crate) mod bytes;
 mod number;
+pub(crate) mod steady;
+mod stream;
 mod words;
 
 mod frostt;
@@ -131,10 +134,27 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError
             let array = npy_file(path).map_err(in_file)?;
             return dense(array, options.dimensions).map_err(in_file);
         }
-        (format @ (Format::MatrixMarket | Format::Frostt), Packing::Plain)
-            if options.spill.is_some() && path.is_file() =>
+        (Format::Parquet, Packing::Plain) if path.is_file() => {
+            let columns = parquet::read_file(path).map_err(in_file)?;
+            return table::read_columns(columns, options).map_err(in_file);
+        }
+        (Format::Npz, Packing::Plain) if path.is_file() => {
+            refuse_columns(options).map_err(in_file)?;
+            let file = std::fs::File::open(path).map_err(|error| in_file(bytes::refused(&error)))?;
+            if file.metadata().is_ok_and(|own| own.len() == 0) {
+                return Err(in_file(FileError::new("an empty file", "data")));
+            }
+            return archive(std::io::BufReader::new(file), options.dimensions).map_err(in_file);
+        }
+        (Format::Table(separator), packing) if stream::suits(path, packing) => {
+            return table::read(Source::File(path, packing), separator, options).map_err(in_file);
+        }
+        (format @ (Format::MatrixMarket | Format::Frostt | Format::LdaC), packing)
+            if stream::suits(path, packing) =>
         {
-            return spilled(path, format, options).map_err(in_file);
+            let is_empty = stream::is_empty(path, packing).map_err(in_file)?;
+            let bytes = if is_empty { Bytes::Memory(&[]) } else { Bytes::File(path, packing) };
+            return words(format, bytes, options).map_err(in_file);
         }
         _ => {}
     }
@@ -151,15 +171,24 @@ fn npy_file(path: &Path) -> Result<DenseArray, FileError> {
     npy::read_file(file, usize::try_from(length).unwrap_or(usize::MAX))
 }
 
-/// Reads a text file that is mapped.
-fn spilled(path: &Path, format: Format, options: &ReadOptions<'_>) -> Result<Content, FileError> {
-    let file = bytes::open_to_map(path)?;
-    // Nothing is mapped of a file without bytes.
-    if file.metadata().is_ok_and(|own| own.len() == 0) {
-        return parse(format, &[], options);
+/// Reads lines of words.
+fn words(format: Format, bytes: Bytes<'_>, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    refuse_columns(options)?;
+    if matches!(bytes, Bytes::Memory([])) {
+        return Err(FileError::new("an empty file", "data"));
     }
-    let mapped = cavi_numerics::MappedFile::new(&file).map_err(|error| bytes::refused(&error))?;
-    parse(format, mapped.bytes(), options)
+    let dimensions = options.dimensions;
+    match format {
+        Format::MatrixMarket => matrix_market::read(bytes, dimensions, options.spill),
+        Format::Frostt if dimensions.is_empty() => {
+            Err(FileError::new("a tensor", expected_dimensions(dimensions)))
+        }
+        Format::Frostt => frostt::read(bytes, dimensions, options.wanted, options.spill),
+        _ => {
+            check_dimensions(2, dimensions)?;
+            lda_c::read(bytes).map(Content::Documents)
+        }
+    }
 }
 
 /// Reads the bytes of a data file. Its name states the format and stands in messages; no file is opened.
@@ -207,36 +236,27 @@ fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Cont
     }
     let dimensions = options.dimensions;
     match format {
-        Format::MatrixMarket => matrix_market::read(bytes, dimensions, options.spill),
-        Format::Frostt if dimensions.is_empty() => {
-            Err(FileError::new("a tensor", expected_dimensions(dimensions)))
-        }
-        Format::Frostt => frostt::read(bytes, dimensions, options.wanted, options.spill),
+        Format::MatrixMarket | Format::Frostt | Format::LdaC => words(format, Bytes::Memory(bytes), options),
         Format::Npy => dense(npy::read(bytes)?, dimensions),
-        Format::Npz => match npz::read(bytes)? {
-            npz::Archive::Sparse(coordinates) => {
-                check_dimensions(coordinates.shape.len(), dimensions)?;
-                Ok(Content::Coordinates(coordinates))
-            }
-            npz::Archive::Array(array) => dense(array, dimensions),
-        },
-        Format::Table(separator) => table::read(&bytes::text_of_lines(bytes)?, separator, options),
+        Format::Npz => archive(std::io::Cursor::new(bytes), dimensions),
+        Format::Table(separator) => {
+            table::read(Source::Memory(&bytes::text_of_lines(bytes)?), separator, options)
+        }
         Format::Blanks => {
             let text = bytes::text_of_lines(bytes)?;
-            table::read(&table::blanks::tabbed(&text), b'\t', options).map_err(|error| match error.help {
+            let tabbed = table::blanks::tabbed(&text);
+            table::read(Source::Memory(&tabbed), b'\t', options).map_err(|error| match error.help {
                 Some(_) => error,
                 None => error.with_help("`--data NAME=lines:FILE` reads texts, one document a line"),
             })
         }
-        Format::Parquet => table::read_columns(&parquet::read(bytes)?, options),
+        Format::Parquet => {
+            table::read_columns(parquet::read(::bytes::Bytes::copy_from_slice(bytes))?, options)
+        }
         Format::Hdf5 => hdf5::read_bytes(bytes, options),
         Format::Sqlite => Err(FileError::new("a database that is no file", "a database in a file")),
         Format::Packed => {
             Err(FileError::new("packed data that are no file", "a file, since packed data are mapped"))
-        }
-        Format::LdaC => {
-            check_dimensions(2, dimensions)?;
-            lda_c::read(bytes).map(Content::Documents)
         }
         Format::Lines => {
             let reading = texts_wanted("one document a line", options)?;
@@ -302,6 +322,20 @@ fn labels_of_column(path: &Path, column: &str) -> Result<Vec<String>, FileError>
             "labels in a file that is no table of text",
             "one that ends in .csv, .tsv or .txt",
         )),
+    }
+}
+
+/// A sparse matrix or an array in an archive.
+fn archive(
+    bytes: impl std::io::Read + std::io::Seek,
+    dimensions: &[Dimension<'_>],
+) -> Result<Content, FileError> {
+    match npz::read(bytes)? {
+        npz::Archive::Sparse(coordinates) => {
+            check_dimensions(coordinates.shape.len(), dimensions)?;
+            Ok(Content::Coordinates(coordinates))
+        }
+        npz::Archive::Array(array) => dense(array, dimensions),
     }
 }
 

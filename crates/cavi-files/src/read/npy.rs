@@ -245,6 +245,19 @@ impl RawArray<'_> {
         String::from_utf8(letters).ok().map(|text| text.trim_end_matches('\0').to_owned())
     }
 
+    /// Shows each entry of a list as a number.
+    pub(crate) fn each(&self, mut show: impl FnMut(f64) -> Result<(), FileError>) -> Result<(), FileError> {
+        const ENTRIES: usize = 8192;
+        let size = item_size(&self.header.descr).unwrap_or(1).max(1);
+        let mut values = Vec::with_capacity(ENTRIES);
+        for block in self.data.chunks(ENTRIES * size) {
+            values.clear();
+            self.header.decode(block, &mut values)?;
+            values.iter().try_for_each(|value| show(*value))?;
+        }
+        Ok(())
+    }
+
     /// The entries as numbers, in C order.
     pub(crate) fn numbers(self) -> Result<DenseArray, FileError> {
         let mut values = Vec::with_capacity(self.header.len());

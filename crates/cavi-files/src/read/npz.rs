@@ -4,7 +4,7 @@
 //! # Source
 //! `scipy/sparse/_matrix_io.py`, `save_npz`.
 
-use std::io::Cursor;
+use std::io::{Cursor, Read, Seek};
 
 use cavi_numerics::Numbers;
 use zip::ZipArchive;
@@ -22,61 +22,89 @@ pub(crate) enum Archive {
     Array(DenseArray),
 }
 
-pub(crate) fn read(bytes: &[u8]) -> Result<Archive, FileError> {
-    let members = members(bytes)?;
-    if let Some(format) = find(&members, "format")?.and_then(|array| array.text()) {
-        return sparse(&members, &format).map(Archive::Sparse);
+pub(crate) fn read(archive: impl Read + Seek) -> Result<Archive, FileError> {
+    let mut members = Members::of(archive)?;
+    let format = match members.inflate("format")? {
+        Some(bytes) => npy::raw(&bytes).map_err(|error| within("format", error))?.text(),
+        None => None,
+    };
+    if let Some(format) = format {
+        return sparse(&mut members, &format).map(Archive::Sparse);
     }
-    match members.as_slice() {
-        [(key, bytes)] => npy::read(bytes).map(Archive::Array).map_err(|error| within(key, error)),
-        _ => {
-            let keys: Vec<&str> = members.iter().map(|(key, _)| key.as_str()).collect();
-            Err(FileError::new(
-                format!("{} arrays: {}", members.len(), list(&keys)),
-                "one array, or a sparse matrix as `scipy.sparse.save_npz` writes it",
-            ))
+    match members.keys.as_slice() {
+        [key] => {
+            let key = key.clone();
+            let bytes = members.inflate(&key)?.unwrap_or_default();
+            npy::read(&bytes).map(Archive::Array).map_err(|error| within(&key, error))
         }
+        keys => Err(FileError::new(
+            format!("{} arrays: {}", keys.len(), list(keys)),
+            "one array, or a sparse matrix as `scipy.sparse.save_npz` writes it",
+        )),
     }
 }
 
 pub(crate) fn read_arrays(bytes: &[u8]) -> Result<Vec<(String, DenseArray)>, FileError> {
-    members(bytes)?
-        .into_iter()
-        .map(|(key, bytes)| match npy::read(&bytes) {
-            Ok(array) => Ok((key, array)),
-            Err(error) => Err(within(&key, error)),
-        })
-        .collect()
-}
-
-/// The `.npy` files of an archive, by key.
-fn members(archive: &[u8]) -> Result<Vec<(String, Vec<u8>)>, FileError> {
-    if archive.is_empty() {
+    if bytes.is_empty() {
         return Err(FileError::new("an empty file", "an .npz file"));
     }
-    let damaged = |error: &dyn std::fmt::Display| {
-        FileError::new(format!("a damaged zip file ({error})"), "an .npz file, which is a zip file of arrays")
+    let mut members = Members::of(Cursor::new(bytes))?;
+    let keys = members.keys.clone();
+    let array = |key: String| {
+        let bytes = members.inflate(&key)?.unwrap_or_default();
+        let array = npy::read(&bytes).map_err(|error| within(&key, error))?;
+        Ok((key, array))
     };
-    let mut archive = ZipArchive::new(Cursor::new(archive)).map_err(|error| damaged(&error))?;
-    let mut members: Vec<(String, Vec<u8>)> = Vec::new();
-    for place in 0..archive.len() {
-        let mut file = archive.by_index(place).map_err(|error| damaged(&error))?;
-        let name = file.name().to_owned();
-        let Some(key) = name.strip_suffix(".npy") else {
-            return Err(FileError::new(
-                format!("the member {}", quote(name.as_bytes())),
-                "members that end in .npy",
-            ));
-        };
-        if members.iter().any(|(other, _)| other == key) {
-            return Err(FileError::new(format!("the key {} twice", quote(key.as_bytes())), "distinct keys"));
+    keys.into_iter().map(array).collect()
+}
+
+/// The `.npy` files of an archive. One is inflated when it is asked for, so that no two of them are held at a time.
+struct Members<R> {
+    archive: ZipArchive<R>,
+    /// Their keys, in the order of the archive.
+    keys: Vec<String>,
+}
+
+impl<R: Read + Seek> Members<R> {
+    fn of(archive: R) -> Result<Members<R>, FileError> {
+        let mut archive = ZipArchive::new(archive).map_err(|error| damaged(&error))?;
+        let mut keys: Vec<String> = Vec::new();
+        for place in 0..archive.len() {
+            let file = archive.by_index_raw(place).map_err(|error| damaged(&error))?;
+            let Some(key) = file.name().strip_suffix(".npy") else {
+                return Err(FileError::new(
+                    format!("the member {}", quote(file.name().as_bytes())),
+                    "members that end in .npy",
+                ));
+            };
+            if keys.iter().any(|other| other == key) {
+                let found = format!("the key {} twice", quote(key.as_bytes()));
+                return Err(FileError::new(found, "distinct keys"));
+            }
+            keys.push(key.to_owned());
         }
-        // The size that the archive states is not trusted: memory grows with what is really there.
-        let before = members.iter().map(|(_, content)| content.len()).sum();
-        let content = bytes::inflate(&mut file, before, |error, _| damaged(&error))?;
-        members.push((key.to_owned(), content));
+        Ok(Members { archive, keys })
     }
-    Ok(members)
+
+    /// The bytes of the file with this key, if there is one. The size that the archive states is not trusted: memory grows with what is
+    /// really there.
+    fn inflate(&mut self, key: &str) -> Result<Option<Vec<u8>>, FileError> {
+        let Some(place) = self.keys.iter().position(|other| other == key) else { return Ok(None) };
+        let mut file = self.archive.by_index(place).map_err(|error| damaged(&error))?;
+        let content = bytes::inflate(&mut file, 0, |error, _| damaged(&error))?;
+        Ok(Some(content))
+    }
+
+    /// The bytes of the list with this key, which a sparse matrix has.
+    fn need(&mut self, key: &str) -> Result<Vec<u8>, FileError> {
+        self.inflate(key)?.ok_or_else(|| {
+            FileError::new("a sparse matrix", format!("the array {} in it", quote(key.as_bytes())))
+        })
+    }
+}
+
+fn damaged(error: &dyn std::fmt::Display) -> FileError {
+    FileError::new(format!("a damaged zip file ({error})"), "an .npz file, which is a zip file of arrays")
 }
 
 fn within(key: &str, mut error: FileError) -> FileError {
@@ -84,24 +112,21 @@ fn within(key: &str, mut error: FileError) -> FileError {
     error
 }
 
-fn find<'a>(members: &'a [(String, Vec<u8>)], key: &str) -> Result<Option<RawArray<'a>>, FileError> {
-    match members.iter().find(|(other, _)| other == key) {
-        None => Ok(None),
-        Some((key, bytes)) => npy::raw(bytes).map(Some).map_err(|error| within(key, error)),
-    }
-}
-
-fn numbers(members: &[(String, Vec<u8>)], key: &str) -> Result<Vec<f64>, FileError> {
-    let array = find(members, key)?.ok_or_else(|| {
-        FileError::new("a sparse matrix", format!("the array {} in it", quote(key.as_bytes())))
-    })?;
+/// A list of numbers.
+fn one_list<'b>(key: &str, bytes: &'b [u8]) -> Result<RawArray<'b>, FileError> {
+    let array = npy::raw(bytes).map_err(|error| within(key, error))?;
     if array.shape().len() != 1 {
         return Err(within(key, FileError::new(format!("the shape {:?}", array.shape()), "one dimension")));
     }
-    Ok(array.numbers().map_err(|error| within(key, error))?.values)
+    Ok(array)
 }
 
-fn sparse(members: &[(String, Vec<u8>)], format: &str) -> Result<Coordinates, FileError> {
+fn numbers(members: &mut Members<impl Read + Seek>, key: &str) -> Result<Vec<f64>, FileError> {
+    let bytes = members.need(key)?;
+    Ok(one_list(key, &bytes)?.numbers().map_err(|error| within(key, error))?.values)
+}
+
+fn sparse(members: &mut Members<impl Read + Seek>, format: &str) -> Result<Coordinates, FileError> {
     if !["csr", "csc", "coo"].contains(&format) {
         return Err(FileError::new(
             format!("a sparse matrix in the format {}", quote(format.as_bytes())),
@@ -154,41 +179,41 @@ fn length(value: f64) -> Result<usize, FileError> {
 }
 
 fn positions(
-    members: &[(String, Vec<u8>)],
+    members: &mut Members<impl Read + Seek>,
     key: &str,
     length: usize,
     entries: usize,
 ) -> Result<Vec<u32>, FileError> {
-    let values = numbers(members, key)?;
-    if values.len() != entries {
+    let bytes = members.need(key)?;
+    let array = one_list(key, &bytes)?;
+    if array.shape() != [entries] {
         return Err(within(
             key,
             FileError::new(
-                format!("{} positions", values.len()),
+                format!("{} positions", array.shape()[0]),
                 format!("{entries}, one for each entry of `data`"),
             ),
         ));
     }
-    values
-        .into_iter()
-        .map(|value| {
-            if value.fract() == 0.0 && 0.0 <= value && value < length as f64 {
-                Ok(value as u32)
-            } else {
-                Err(within(
-                    key,
-                    FileError::new(
-                        format!("the position {value}"),
-                        format!("positions from 0 to less than {length}"),
-                    ),
-                ))
-            }
-        })
-        .collect()
+    let mut positions = Vec::with_capacity(entries);
+    let each = array.each(|value| {
+        if !(value.fract() == 0.0 && 0.0 <= value && value < length as f64) {
+            let expected = format!("positions from 0 to less than {length}");
+            return Err(FileError::new(format!("the position {value}"), expected));
+        }
+        positions.push(value as u32);
+        Ok(())
+    });
+    each.map_err(|error| within(key, error))?;
+    Ok(positions)
 }
 
 /// The row of each entry, given where each row starts (or the column, given where each column starts).
-fn pointers(members: &[(String, Vec<u8>)], length: usize, entries: usize) -> Result<Vec<u32>, FileError> {
+fn pointers(
+    members: &mut Members<impl Read + Seek>,
+    length: usize,
+    entries: usize,
+) -> Result<Vec<u32>, FileError> {
     let starts = numbers(members, "indptr")?;
     let refuse = |found: String, expected: String| Err(within("indptr", FileError::new(found, expected)));
     if starts.len() != length + 1 {

@@ -7,18 +7,20 @@
 //! Apache Parquet, <https://parquet.apache.org/docs/file-format/>.
 
 use std::collections::HashMap;
+use std::panic::UnwindSafe;
+use std::path::Path;
 
-use bytes::Bytes;
 use parquet::basic::{Compression, ConvertedType, LogicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
 use super::bytes::memory_for;
-use super::columns::{Column, Columns};
+use super::columns::{Column, Columns, mark};
 use super::number::POWERS;
+use super::steady;
 use crate::content::{Categories, MISSING};
 use crate::error::{FileError, quote};
 
@@ -31,21 +33,32 @@ const ROW_LABELS: &str = "__index_level_0__";
 ///
 /// The decoder of pages panics on some files that are damaged. No state of ours is shared with it, so that its panic ends here, as
 /// an error of the file.
-pub(super) fn read(bytes: &[u8]) -> Result<Columns, FileError> {
-    std::panic::catch_unwind(|| decode(bytes)).unwrap_or_else(|panic| {
+pub(super) fn read(source: impl ChunkReader + UnwindSafe + 'static) -> Result<Columns, FileError> {
+    std::panic::catch_unwind(|| decode(source)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it is damaged");
         Err(damaged(&ParquetError::General(said.to_owned())))
     })
 }
 
-fn decode(bytes: &[u8]) -> Result<Columns, FileError> {
-    if !bytes.starts_with(b"PAR1") {
+/// Reads all columns of a file that is opened here.
+pub(super) fn read_file(path: &Path) -> Result<Columns, FileError> {
+    let file = std::fs::File::open(path).map_err(|error| super::bytes::refused(&error))?;
+    match file.metadata().map_err(|error| super::bytes::refused(&error))?.len() {
+        0 => Err(FileError::new("an empty file", "data")),
+        _ => read(file),
+    }
+}
+
+fn decode(source: impl ChunkReader + 'static) -> Result<Columns, FileError> {
+    let length = whole(i64::try_from(source.len()).unwrap_or(i64::MAX));
+    let start = source.get_bytes(0, length.min(4)).map_err(|error| damaged(&error))?;
+    if start != b"PAR1"[..] {
         return Err(FileError::new("a file that does not start as Parquet does", "a Parquet file"));
     }
-    let reader = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(|error| damaged(&error))?;
+    let reader = SerializedFileReader::new(source).map_err(|error| damaged(&error))?;
     refuse_compression(&reader)?;
-    refuse_places(&reader, bytes.len())?;
+    refuse_places(&reader, length)?;
     refuse_size(&reader)?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
     let (mut names, mut columns) = (Vec::new(), Vec::new());
@@ -87,7 +100,7 @@ fn damaged(error: &ParquetError) -> FileError {
 }
 
 /// Refuses codecs that are not built in, with what to write instead.
-fn refuse_compression(reader: &SerializedFileReader<Bytes>) -> Result<(), FileError> {
+fn refuse_compression(reader: &SerializedFileReader<impl ChunkReader + 'static>) -> Result<(), FileError> {
     let groups = reader.metadata().row_groups().iter();
     for column in groups.flat_map(|group| group.columns()) {
         match column.compression() {
@@ -109,7 +122,10 @@ fn refuse_compression(reader: &SerializedFileReader<Bytes>) -> Result<(), FileEr
 }
 
 /// Refuses columns that lie outside of the file, which the reader takes for granted.
-fn refuse_places(reader: &SerializedFileReader<Bytes>, length: usize) -> Result<(), FileError> {
+fn refuse_places(
+    reader: &SerializedFileReader<impl ChunkReader + 'static>,
+    length: usize,
+) -> Result<(), FileError> {
     let groups = reader.metadata().row_groups().iter();
     for column in groups.flat_map(|group| group.columns()) {
         let size = column.compressed_size();
@@ -134,7 +150,7 @@ fn whole(stated: i64) -> usize {
 
 /// Refuses a table that memory does not hold: by what it states to inflate to, and by its rows, of which a page may repeat one many
 /// times in a few bytes.
-fn refuse_size(reader: &SerializedFileReader<Bytes>) -> Result<(), FileError> {
+fn refuse_size(reader: &SerializedFileReader<impl ChunkReader + 'static>) -> Result<(), FileError> {
     let groups = reader.metadata().row_groups();
     let cells = groups.iter().flat_map(|group| group.columns()).map(|column| whole(column.num_values()));
     let cells = cells.fold(0, usize::saturating_add);
@@ -269,11 +285,11 @@ impl Cells {
     fn whole(&mut self, value: Option<i64>) {
         match self {
             Cells::Whole { values, missing, .. } => {
-                values.push(value.unwrap_or(0));
-                missing.push(value.is_none());
+                mark(missing, values.len(), value.is_none());
+                steady::push(values, value.unwrap_or(0));
             }
             Cells::Decimal { values, scale } => {
-                values.push(value.map_or(f64::NAN, |value| value as f64 / POWERS[*scale]));
+                steady::push(values, value.map_or(f64::NAN, |value| value as f64 / POWERS[*scale]));
             }
             Cells::Numbers(_) | Cells::Text(_) | Cells::Refused(_) => {}
         }
@@ -281,7 +297,7 @@ impl Cells {
 
     fn number(&mut self, value: Option<f64>) {
         if let Cells::Numbers(values) = self {
-            values.push(value.unwrap_or(f64::NAN));
+            steady::push(values, value.unwrap_or(f64::NAN));
         }
     }
 
@@ -291,7 +307,7 @@ impl Cells {
             return self.whole(value.map(|value| big_endian(value.data())));
         };
         let Some(value) = value else {
-            texts.codes.push(MISSING);
+            steady::push(&mut texts.codes, MISSING);
             return;
         };
         let code = match texts.code_of.get(value.data()) {
@@ -309,7 +325,7 @@ impl Cells {
                 code
             }
         };
-        texts.codes.push(code);
+        steady::push(&mut texts.codes, code);
     }
 
     fn finish(self) -> Result<Column, FileError> {
@@ -318,7 +334,7 @@ impl Cells {
                 return Err(FileError::new("a whole number beyond 2^63", "whole numbers up to that"));
             }
             Cells::Whole { values, missing, .. } => {
-                Column::Whole { values, missing: Some(missing).filter(|missing| missing.contains(&true)) }
+                Column::Whole { values, missing: Some(missing).filter(|missing| !missing.is_empty()) }
             }
             Cells::Decimal { values, .. } | Cells::Numbers(values) => Column::Numbers(values),
             Cells::Text(Texts { wrong: Some(_), .. }) => {

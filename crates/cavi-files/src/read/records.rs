@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use super::columns::{Column, Columns};
 use super::number::{is_missing, number};
+use super::stream::{Source, Stream};
 use crate::error::FileError;
 use crate::write::format_number;
 
@@ -67,13 +68,76 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Whether a record is an empty line.
-pub(crate) fn is_blank(fields: &[Field<'_>]) -> bool {
-    matches!(fields, [Field::Text { raw: "", quoted: false }])
+/// A record of a table, as long as nothing is read after it.
+#[derive(Clone, Copy)]
+pub(crate) struct Record<'r> {
+    /// The line where it starts.
+    pub(crate) line: usize,
+    cells: Cells<'r>,
+}
+
+#[derive(Clone, Copy)]
+enum Cells<'r> {
+    /// Of a text, and where the fields stand in it.
+    Text(&'r str, &'r [Span]),
+    /// A row of columns in memory; row 0 is that of their names.
+    Columns(&'r Columns, usize),
+}
+
+/// Where a field stands in a text.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start: usize,
+    end: usize,
+    quoted: bool,
+}
+
+impl<'r> Record<'r> {
+    /// How many fields it has.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        match self.cells {
+            Cells::Text(_, spans) => spans.len(),
+            Cells::Columns(columns, _) => columns.names.len(),
+        }
+    }
+
+    /// The field in a column.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    pub(crate) fn field(&self, column: usize) -> Field<'r> {
+        match self.cells {
+            Cells::Text(text, spans) => spans[column].of(text),
+            Cells::Columns(columns, row) => field(columns, column, row),
+        }
+    }
+
+    /// The field in a column, if there is one.
+    pub(crate) fn get(&self, column: usize) -> Option<Field<'r>> {
+        (column < self.len()).then(|| self.field(column))
+    }
+
+    /// All fields, from the first on.
+    pub(crate) fn fields(self) -> impl ExactSizeIterator<Item = Field<'r>> {
+        (0..self.len()).map(move |column| self.field(column))
+    }
+
+    /// Whether it is an empty line.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.len() == 1 && matches!(self.field(0), Field::Text { raw: "", quoted: false })
+    }
+}
+
+impl Span {
+    #[inline]
+    fn of<'r>(&self, text: &'r str) -> Field<'r> {
+        Field::Text { raw: &text[self.start..self.end], quoted: self.quoted }
+    }
 }
 
 /// A reader of records.
-#[derive(Clone)]
 pub(crate) enum Records<'a> {
     /// Of a text.
     Text(TextRecords<'a>),
@@ -83,36 +147,50 @@ pub(crate) enum Records<'a> {
 
 impl<'a> Records<'a> {
     /// Those of a text.
-    pub(crate) fn new(text: &'a str, separator: u8) -> Records<'a> {
-        Records::Text(TextRecords { text, at: 0, line: 1, separator })
+    pub(crate) fn new(source: Source<'a>, separator: u8) -> Result<Records<'a>, FileError> {
+        let stream = source.open()?;
+        Ok(Records::Text(TextRecords { stream, at: 0, line: 1, separator, spans: Vec::new(), ended: false }))
     }
 
-    /// The fields of the next record, and the line where it starts; `None` at the end of the table.
+    /// The next record; `None` at the end of the table.
     #[inline]
-    pub(crate) fn next(&mut self, fields: &mut Vec<Field<'a>>) -> Result<Option<usize>, FileError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Record<'_>>, FileError> {
         match self {
-            Records::Text(text) => text.next(fields),
+            Records::Text(text) => {
+                let line = text.next()?;
+                let text = &*text;
+                Ok(line.map(|line| Record { line, cells: Cells::Text(&text.stream.text, &text.spans) }))
+            }
             Records::Columns(columns, row) => {
-                fields.clear();
                 if *row > columns.rows {
                     return Ok(None);
                 }
-                fields.extend((0..columns.names.len()).map(|column| field(columns, column, *row)));
                 *row += 1;
-                Ok(Some(*row))
+                Ok(Some(Record { line: *row, cells: Cells::Columns(columns, *row - 1) }))
             }
         }
     }
 
     /// The first field of the next record.
-    pub(crate) fn next_first(&mut self) -> Result<Option<Field<'a>>, FileError> {
+    pub(crate) fn next_first(&mut self) -> Result<Option<Field<'_>>, FileError> {
         match self {
-            Records::Text(text) => text.next_first(),
+            Records::Text(text) => {
+                let found = text.next_first()?;
+                Ok(found.then(|| text.spans[0].of(&text.stream.text)))
+            }
             Records::Columns(columns, row) => {
                 let first = (*row <= columns.rows).then(|| field(columns, 0, *row));
                 *row += 1;
                 Ok(first)
             }
+        }
+    }
+
+    /// Of a compressed file, how many bytes were inflated so far.
+    pub(crate) fn inflated(&self) -> Option<usize> {
+        match self {
+            Records::Text(text) => text.stream.inflated(),
+            Records::Columns(..) => None,
         }
     }
 }
@@ -135,101 +213,211 @@ fn field(columns: &Columns, column: usize, row: usize) -> Field<'_> {
 }
 
 /// A reader of the records of a text.
-#[derive(Clone)]
 pub(crate) struct TextRecords<'a> {
-    text: &'a str,
+    /// What is in memory of the text; whole lines.
+    stream: Stream<'a>,
+    /// Where the next record starts in that.
     at: usize,
     line: usize,
     separator: u8,
+    /// The fields of the last record.
+    spans: Vec<Span>,
+    /// Whether nothing follows what is in memory.
+    ended: bool,
 }
 
-impl<'a> TextRecords<'a> {
-    fn next(&mut self, fields: &mut Vec<Field<'a>>) -> Result<Option<usize>, FileError> {
-        fields.clear();
-        let bytes = self.text.as_bytes();
-        if self.at == bytes.len() {
+/// Why a record does not end in what is in memory of a text.
+enum Stop {
+    /// A field in quotation marks goes on behind it.
+    Short,
+    Error(FileError),
+}
+
+impl TextRecords<'_> {
+    /// Finds the fields of the next record; the line where it starts, `None` at the end of the text.
+    fn next(&mut self) -> Result<Option<usize>, FileError> {
+        if !self.has_more()? {
             return Ok(None);
         }
-        let start = self.line;
+        let line = self.line;
         loop {
-            let field = if bytes.get(self.at) == Some(&b'"') { self.quoted()? } else { self.plain() };
-            fields.push(field);
-            match bytes.get(self.at) {
-                Some(&byte) if byte == self.separator => self.at += 1,
-                // Otherwise the field ends at the end of the line or of the file.
-                Some(_) => {
-                    self.at += if bytes[self.at] == b'\r' { 2 } else { 1 };
-                    self.line += 1;
-                    return Ok(Some(start));
+            match self.parse() {
+                Ok(()) => return Ok(Some(line)),
+                Err(Stop::Error(error)) => return Err(error),
+                Err(Stop::Short) => {
+                    self.line = line;
+                    self.refill()?;
                 }
-                None => return Ok(Some(start)),
             }
         }
     }
 
-    fn next_first(&mut self) -> Result<Option<Field<'a>>, FileError> {
-        let rest = &self.text.as_bytes()[self.at..];
+    /// Whether there is another record; at the end of what is in memory more is read.
+    #[inline]
+    fn has_more(&mut self) -> Result<bool, FileError> {
+        while self.at == self.stream.text.len() {
+            if self.ended {
+                return Ok(false);
+            }
+            self.refill()?;
+        }
+        Ok(true)
+    }
+
+    /// Reads on: what stands before the next record is forgotten.
+    fn refill(&mut self) -> Result<(), FileError> {
+        if self.stream.is_last() {
+            self.ended = true;
+            return Ok(());
+        }
+        self.ended = !self.stream.more(self.at)?;
+        self.at = 0;
+        Ok(())
+    }
+
+    /// Finds the fields of the record that starts here. Where it does not end in what is in memory, the place stays.
+    fn parse(&mut self) -> Result<(), Stop> {
+        self.spans.clear();
+        let text: &str = &self.stream.text;
+        let bytes = text.as_bytes();
+        let mut at = self.at;
+        loop {
+            let span = match bytes.get(at) {
+                Some(b'"') => quoted(bytes, at, self.separator, self.ended, &mut self.line)?,
+                _ => plain(bytes, at, self.separator),
+            };
+            self.spans.push(span);
+            at = span.end + usize::from(span.quoted);
+            match bytes.get(at) {
+                Some(&byte) if byte == self.separator => at += 1,
+                // Otherwise the field ends at the end of the line or of the file.
+                Some(&byte) => {
+                    self.at = at + if byte == b'\r' { 2 } else { 1 };
+                    self.line += 1;
+                    return Ok(());
+                }
+                None => {
+                    self.at = at;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Finds the first field of the next record; `false` at the end of the text.
+    fn next_first(&mut self) -> Result<bool, FileError> {
+        if !self.has_more()? {
+            return Ok(false);
+        }
+        let rest = &self.stream.text.as_bytes()[self.at..];
         let length = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
-        if rest.is_empty() || rest[..length].contains(&b'"') {
-            let mut fields = Vec::new();
-            return Ok(self.next(&mut fields)?.and(fields.first().copied()));
+        if rest[..length].contains(&b'"') {
+            return Ok(self.next()?.is_some());
         }
         // Without quotation marks the record ends where the line does.
         let end = self.at + rest.len().min(length + 1);
-        let field = self.plain();
+        self.spans.clear();
+        self.spans.push(plain(self.stream.text.as_bytes(), self.at, self.separator));
         self.at = end;
         self.line += 1;
-        Ok(Some(field))
+        Ok(true)
     }
+}
 
-    fn plain(&mut self) -> Field<'a> {
-        let start = self.at;
-        let rest = &self.text.as_bytes()[start..];
-        let separator = self.separator;
-        let length = rest.iter().position(|&byte| byte == separator || byte == b'\n').unwrap_or(rest.len());
-        let mut end = start + length;
-        // Lines may end in a carriage return and a line feed.
-        if rest.get(length) == Some(&b'\n') && rest[..length].last() == Some(&b'\r') {
-            end -= 1;
-        }
-        self.at = end;
-        Field::Text { raw: &self.text[start..end], quoted: false }
+/// A field without quotation marks.
+#[inline]
+fn plain(bytes: &[u8], start: usize, separator: u8) -> Span {
+    let rest = &bytes[start..];
+    let length = rest.iter().position(|&byte| byte == separator || byte == b'\n').unwrap_or(rest.len());
+    let mut end = start + length;
+    // Lines may end in a carriage return and a line feed.
+    if rest.get(length) == Some(&b'\n') && rest[..length].last() == Some(&b'\r') {
+        end -= 1;
     }
+    Span { start, end, quoted: false }
+}
 
-    fn quoted(&mut self) -> Result<Field<'a>, FileError> {
-        let bytes = self.text.as_bytes();
-        let opened = self.line;
-        let start = self.at + 1;
-        let mut end = start;
-        loop {
-            match bytes.get(end) {
-                None => {
-                    return Err(FileError::new(
+/// A field in quotation marks; `line` is that where it starts, and then that where it ends.
+fn quoted(bytes: &[u8], at: usize, separator: u8, ended: bool, line: &mut usize) -> Result<Span, Stop> {
+    let opened = *line;
+    let start = at + 1;
+    let mut end = start;
+    loop {
+        match bytes.get(end) {
+            None if !ended => return Err(Stop::Short),
+            None => {
+                return Err(Stop::Error(
+                    FileError::new(
                         "a quotation mark that is never closed",
                         "a second one at the end of the field",
                     )
-                    .at_line(opened));
-                }
-                Some(b'"') if bytes.get(end + 1) == Some(&b'"') => end += 2,
-                Some(b'"') => break,
-                Some(byte) => {
-                    self.line += usize::from(*byte == b'\n');
-                    end += 1;
-                }
+                    .at_line(opened),
+                ));
+            }
+            Some(b'"') if bytes.get(end + 1) == Some(&b'"') => end += 2,
+            Some(b'"') => break,
+            Some(byte) => {
+                *line += usize::from(*byte == b'\n');
+                end += 1;
             }
         }
-        self.at = end + 1;
-        match &bytes[self.at..] {
-            [] | [b'\n', ..] | [b'\r', b'\n', ..] => {}
-            [byte, ..] if *byte == self.separator => {}
-            _ => {
-                return Err(FileError::new(
+    }
+    match &bytes[end + 1..] {
+        [] | [b'\n', ..] | [b'\r', b'\n', ..] => {}
+        [byte, ..] if *byte == separator => {}
+        _ => {
+            return Err(Stop::Error(
+                FileError::new(
                     "text after a closing quotation mark",
                     "the end of the field (a quotation mark within a field is written twice)",
                 )
-                .at_line(self.line));
+                .at_line(*line),
+            ));
+        }
+    }
+    Ok(Span { start, end, quoted: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Packing;
+
+    /// The records of a text, each with its line, or what is wrong with it.
+    fn all(source: Source<'_>) -> Result<Vec<(usize, Vec<String>)>, FileError> {
+        let mut records = Records::new(source, b',')?;
+        let mut found = Vec::new();
+        while let Some(record) = records.next()? {
+            found.push((record.line, record.fields().map(|own| own.text().into_owned()).collect()));
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn records_of_a_file_are_those_of_its_text() {
+        let place = tempfile::NamedTempFile::new().unwrap();
+        let long = format!("1,\"{}\"\r\n2,x\n", "a \"\"b\"\"\nc,".repeat(100_000));
+        let many = "12,\"a\nb\",c\n".repeat(70_000);
+        let open = format!("{many}1,\"x\n{many}").replace("\"a\nb\"", "ab");
+        let after = format!("{many}1,\"x\"y\n");
+        for text in
+            ["a", "a,b\n1,2", "\n\na\n", "\"a\"", &long, &many, &open, &after, &many.replace('\n', "\r\n")]
+        {
+            std::fs::write(place.path(), text).unwrap();
+            let expected = all(Source::Memory(text));
+            assert_eq!(all(Source::File(place.path(), Packing::Plain)), expected);
+            let firsts = |source| {
+                let (mut records, mut found) = (Records::new(source, b',')?, Vec::new());
+                while let Some(first) = records.next_first()? {
+                    found.push(first.text().into_owned());
+                }
+                Ok::<_, FileError>(found)
+            };
+            let own = firsts(Source::File(place.path(), Packing::Plain));
+            assert_eq!(own, firsts(Source::Memory(text)));
+            if let (Ok(own), Ok(expected)) = (own, expected) {
+                assert!(own.iter().zip(&expected).all(|(own, (_, all))| *own == all[0]));
             }
         }
-        Ok(Field::Text { raw: &self.text[start..end], quoted: true })
     }
 }

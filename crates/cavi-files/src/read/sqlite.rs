@@ -3,6 +3,7 @@
 //! The database is opened for reading alone. What stands after the file is a query, or the name of a table. A column holds whole
 //! numbers, numbers, or text, whichever all of its entries are; NULL is missing. Cells are those of the same table as .csv.
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
 
@@ -10,8 +11,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
 use super::collector::Collector;
-use super::columns::{Column, Columns};
-use super::{ReadOptions, table};
+use super::columns::{Column, Columns, mark};
+use super::{ReadOptions, steady, table};
 use crate::content::Content;
 use crate::error::{FileError, list, quote};
 use crate::write::format_number;
@@ -19,7 +20,7 @@ use crate::write::format_number;
 /// Reads the answer to a query as a table.
 pub(crate) fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError> {
     let columns = answer(path, options.column)?;
-    table::read_columns(&columns, &ReadOptions { column: None, ..*options })
+    table::read_columns(columns, &ReadOptions { column: None, ..*options })
 }
 
 /// The answer to a query.
@@ -156,8 +157,9 @@ fn wrong(error: &rusqlite::Error) -> FileError {
 struct Cells {
     whole: Vec<i64>,
     numbers: Vec<f64>,
-    texts: Collector<'static>,
+    texts: Collector,
     missing: Vec<bool>,
+    length: usize,
     kind: Kind,
 }
 
@@ -181,25 +183,28 @@ impl Cells {
         });
         let is_missing = matches!(value, ValueRef::Null);
         match self.kind {
-            Kind::Whole => self.whole.push(if let ValueRef::Integer(own) = value { own } else { 0 }),
-            Kind::Numbers => self.numbers.push(match value {
-                ValueRef::Integer(own) => own as f64,
-                ValueRef::Real(own) => own,
-                _ => f64::NAN,
-            }),
-            Kind::Text if is_missing => self.texts.push_missing(),
-            Kind::Text => self.texts.push(
+            Kind::Whole => {
+                steady::push(&mut self.whole, if let ValueRef::Integer(own) = value { own } else { 0 });
+            }
+            Kind::Numbers => steady::push(
+                &mut self.numbers,
                 match value {
-                    ValueRef::Integer(own) => own.to_string(),
-                    ValueRef::Real(own) => format_number(own),
-                    ValueRef::Text(own) => String::from_utf8_lossy(own).into_owned(),
-                    ValueRef::Null | ValueRef::Blob(_) => String::new(),
-                }
-                .into(),
+                    ValueRef::Integer(own) => own as f64,
+                    ValueRef::Real(own) => own,
+                    _ => f64::NAN,
+                },
             ),
+            Kind::Text if is_missing => self.texts.push_missing(),
+            Kind::Text => self.texts.push(&match value {
+                ValueRef::Integer(own) => own.to_string().into(),
+                ValueRef::Real(own) => format_number(own).into(),
+                ValueRef::Text(own) => String::from_utf8_lossy(own),
+                ValueRef::Null | ValueRef::Blob(_) => Cow::Borrowed(""),
+            }),
             Kind::Bytes => {}
         }
-        self.missing.push(is_missing);
+        mark(&mut self.missing, self.length, is_missing);
+        self.length += 1;
     }
 
     /// Makes of the cells so far what those that follow need.
@@ -211,27 +216,34 @@ impl Cells {
         match kind {
             Kind::Whole | Kind::Bytes => {}
             Kind::Numbers => {
-                let cell = |(value, missing): (i64, &bool)| if *missing { f64::NAN } else { value as f64 };
-                self.numbers = whole.into_iter().zip(&self.missing).map(cell).collect();
+                let cell = |(row, value): (usize, i64)| match self.is_missing(row) {
+                    true => f64::NAN,
+                    false => value as f64,
+                };
+                self.numbers = whole.into_iter().enumerate().map(cell).collect();
             }
             Kind::Text => {
                 let written: Vec<String> = match self.kind {
                     Kind::Whole => whole.iter().map(i64::to_string).collect(),
                     _ => numbers.iter().map(|own| format_number(*own)).collect(),
                 };
-                for (text, missing) in written.into_iter().zip(&self.missing) {
-                    if *missing { self.texts.push_missing() } else { self.texts.push(text.into()) }
+                for (row, text) in written.into_iter().enumerate() {
+                    if self.is_missing(row) { self.texts.push_missing() } else { self.texts.push(&text) }
                 }
             }
         }
         self.kind = kind;
     }
 
+    fn is_missing(&self, row: usize) -> bool {
+        self.missing.get(row).is_some_and(|own| *own)
+    }
+
     fn finish(self) -> Column {
         match self.kind {
             Kind::Whole => Column::Whole {
                 values: self.whole,
-                missing: Some(self.missing).filter(|own| own.contains(&true)),
+                missing: Some(self.missing).filter(|own| !own.is_empty()),
             },
             Kind::Numbers => Column::Numbers(self.numbers),
             Kind::Text => Column::Text(self.texts.finish()),

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use super::hdf5::Summary;
+use super::stream::{self, Bytes};
 use super::{ReadOptions, bytes, matrix_market, unique};
 use crate::content::{Content, Coordinates};
 use crate::error::{FileError, count, list, quote};
@@ -38,11 +39,14 @@ pub(crate) fn read(folder: &Path, options: &ReadOptions<'_>) -> Result<Content, 
     let (features, cells) = labels(folder)?;
     let path = file(folder, &["matrix.mtx"]).expect("the caller looked");
     let in_file = |error: FileError| error.in_file(&path);
-    let bytes = load(&path)?;
     let dimensions = options.dimensions;
     super::check_dimensions(2, dimensions)?;
-    let content = matrix_market::read(&bytes, dimensions, None).map_err(in_file)?;
-    drop(bytes);
+    let packing = format::packing(&path);
+    let content = match stream::suits(&path, packing) {
+        true => matrix_market::read(Bytes::File(&path, packing), dimensions, None),
+        false => matrix_market::read(Bytes::Memory(&load(&path)?), dimensions, None),
+    };
+    let content = content.map_err(in_file)?;
     let Content::Coordinates(mut matrix) = content else {
         return Err(in_file(FileError::new("a dense matrix", "the entries of a sparse one")));
     };

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cavi_files::{
     Categories, ColumnOf, Content, Dimension, FileError, ReadOptions, TextOptions, TextReading, Values,
-    Wanted, read_from,
+    Wanted, read as read_file, read_from,
 };
 
 /// Reads text as a file of this name, bound to an array over these axes.
@@ -40,7 +40,24 @@ pub fn read_with(
         texts,
         ..ReadOptions::default()
     };
-    read_from(Path::new(name), bytes.as_ref().to_vec(), &options)
+    read_both(name, bytes.as_ref(), &options)
+}
+
+/// Reads bytes in memory, and, of a format that is read block by block where it is a file, also as one: both are the same content or the
+/// same error.
+fn read_both(name: &str, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    const BY_BLOCKS: [&str; 6] = [".csv", ".tsv", ".mtx", ".tns", ".ldac", ".npz"];
+    let of_memory = read_from(Path::new(name), bytes.to_vec(), options);
+    let plain = name.strip_suffix(".gz").unwrap_or(name);
+    if BY_BLOCKS.iter().any(|suffix| plain.ends_with(suffix)) && !name.contains([':', '/']) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join(name);
+        std::fs::write(&path, bytes).expect("a file");
+        let of_file = read_file(&path, options).map_err(|error| error.in_file(Path::new(name)));
+        // Missing numbers are not equal, but written alike.
+        assert_eq!(format!("{of_file:?}"), format!("{of_memory:?}"), "{name}");
+    }
+    of_memory
 }
 
 /// A table for the array of this name.
@@ -48,7 +65,7 @@ pub fn read_named(file: &str, table: &str, axes: &str, name: &str) -> Result<Con
     let dimensions: Vec<Dimension<'_>> =
         axes.split_whitespace().map(|axis| Dimension { axis, letter: None }).collect();
     let options = ReadOptions { dimensions: &dimensions, name, ..ReadOptions::default() };
-    read_from(Path::new(file), table.as_bytes().to_vec(), &options)
+    read_both(file, table.as_bytes(), &options)
 }
 
 /// A content on a few lines.

@@ -250,7 +250,7 @@ fn lda_c_documents() {
     assert_eq!(lines(&content), [1, 1, 1, 3]);
     let cavi_files::Content::Documents(documents) = content else { panic!("no documents") };
     assert_eq!((documents.len(), documents.words(), documents.document(3)), (3, 7, 2));
-    let coordinates = cavi_files::Content::Coordinates(documents.coordinates());
+    let coordinates = cavi_files::Content::Coordinates(documents.clone().into_coordinates());
     assert_eq!(lines(&coordinates), [1, 1, 1, 3]);
     check(Ok(coordinates), "coordinates [3, 7] or more: [0, 0]=4 [0, 6]=1 [0, 0]=2 [2, 2]=1.5");
 }

@@ -5,15 +5,16 @@
 //! the text, else of its labels, else of its data; any two of them that disagree are reported. Parents come before the
 //! axes that are ragged in them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use cavi_algebra::{ArrayId, AxisId, Support, Symbols};
 use cavi_executor::BoundAxis;
-use cavi_files::{Categories, Content, Values};
+use cavi_files::{Content, Values};
 
 use super::data_error::DataError;
 use super::indexed::{Indexed, complete, outside};
 use super::inputs::{Inputs, SetValue};
+use super::lookup::Lookup;
 use super::pieces::{Piece, split_path};
 use super::sizes::{self, LARGEST, size_set, whole_size};
 
@@ -25,8 +26,8 @@ pub(super) struct Axes {
     pub labels: Vec<Option<Vec<String>>>,
     /// Where the labels of each axis come from.
     origins: Vec<String>,
-    /// For each axis and each group of it, the position of a label within the group.
-    lookup: Vec<Vec<HashMap<String, u32>>>,
+    /// For each axis and each group of it, where its labels are among those of the group.
+    lookup: Vec<Vec<Lookup>>,
     /// What is most likely a mistake.
     pub warnings: Vec<String>,
     /// For each array whether a label of its values that its axis does not have is left out.
@@ -106,11 +107,6 @@ fn depth(symbols: &Symbols, axis: AxisId) -> usize {
     std::iter::successors(Some(axis), |axis| symbols.axis(*axis).parent).count()
 }
 
-/// The position of each label.
-fn places(labels: &[String]) -> HashMap<String, u32> {
-    labels.iter().enumerate().map(|(place, label)| (label.clone(), place as u32)).collect()
-}
-
 impl Axes {
     fn resolve_one(
         &mut self,
@@ -188,15 +184,17 @@ impl Axes {
             .iter()
             .find(|one| one.labels.is_some())
             .map_or_else(String::new, |one| one.origin.clone());
+        self.lookup[axis.index()] =
+            resolved.iter().map(|one| Lookup::of(one.labels.as_deref().unwrap_or_default())).collect();
         if resolved.iter().any(|one| one.labels.is_some()) {
             let numbers = |size: usize| (0..size).map(|position| position.to_string()).collect();
-            let labels = resolved
-                .iter()
-                .flat_map(|one| -> Vec<String> { one.labels.clone().unwrap_or_else(|| numbers(one.size)) });
-            self.labels[axis.index()] = Some(labels.collect());
+            let mut labels: Vec<String> = Vec::new();
+            for one in resolved {
+                let own = one.labels.unwrap_or_else(|| numbers(one.size));
+                if labels.is_empty() { labels = own } else { labels.extend(own) }
+            }
+            self.labels[axis.index()] = Some(labels);
         }
-        self.lookup[axis.index()] =
-            resolved.into_iter().map(|one| places(&one.labels.unwrap_or_default())).collect();
     }
 
     /// Takes positions away: those of an axis for which `keep` says so, and all below them.
@@ -232,8 +230,8 @@ impl Axes {
             };
             let is_labelled = |group: &usize| !self.lookup[index][*group].is_empty();
             let lookup = groups.iter().map(|group| match is_labelled(group) {
-                true => places(&labels[*group]),
-                false => HashMap::new(),
+                true => Lookup::of(&labels[*group]),
+                false => Lookup::default(),
             });
             self.lookup[index] = lookup.collect();
             if let Some(all) = &mut self.labels[index] {
@@ -469,7 +467,7 @@ impl Axes {
         let local = if lookup.is_empty() {
             label.parse::<u32>().ok().filter(|place| place.to_string() == label)?
         } else {
-            *lookup.get(label)?
+            lookup.find(&self.labels[axis.index()].as_ref()?[start..end], label)?
         };
         ((local as usize) < end - start).then(|| start as u32 + local)
     }
@@ -477,67 +475,6 @@ impl Axes {
     /// The labels of a position, outermost first.
     pub fn path(&self, symbols: &Symbols, axis: AxisId, position: usize) -> Vec<String> {
         super::labels::path(symbols, &self.bound, &self.labels, axis, position)
-    }
-
-    /// The positions that the entries of a long table have in one dimension.
-    pub fn column(&self, symbols: &Symbols, piece: &Piece, dimension: usize) -> Result<Vec<u32>, DataError> {
-        let Content::Long(long) = &piece.content else {
-            unreachable!("only long tables have columns of labels")
-        };
-        let letter = symbols.letter(piece.letters[dimension]);
-        let column: &Categories = &long.positions[dimension];
-        let lost = |code: u32| self.lost(symbols, piece, dimension, code, letter.axis);
-        let above = letter.parent.and_then(|above| piece.letters.iter().position(|letter| *letter == above));
-        let fixed = match (letter.parent, &piece.group, symbols.axis(letter.axis).parent) {
-            (Some(_), Some(path), Some(parent)) => self.find_path(symbols, parent, path).unwrap_or(0),
-            _ => 0,
-        };
-        let Some(above) = above else {
-            let map: Vec<u32> = column
-                .names
-                .iter()
-                .enumerate()
-                .map(|(code, name)| self.find(letter.axis, fixed, name).ok_or_else(|| lost(code as u32)))
-                .collect::<Result<_, _>>()?;
-            return Ok(column.codes.iter().map(|code| map[*code as usize]).collect());
-        };
-        let parents = self.column(symbols, piece, above)?;
-        let mut known: HashMap<(u32, u32), u32> = HashMap::new();
-        let mut positions = Vec::with_capacity(parents.len());
-        for (parent, code) in parents.iter().zip(&column.codes) {
-            let position = match known.get(&(*parent, *code)) {
-                Some(position) => *position,
-                None => {
-                    let name = &column.names[*code as usize];
-                    let found = self.find(letter.axis, *parent as usize, name);
-                    let position = found.ok_or_else(|| lost(*code))?;
-                    known.insert((*parent, *code), position);
-                    position
-                }
-            };
-            positions.push(position);
-        }
-        Ok(positions)
-    }
-
-    /// A label of a file that is no label of its axis.
-    fn lost(&self, symbols: &Symbols, piece: &Piece, dimension: usize, code: u32, axis: AxisId) -> DataError {
-        let Content::Long(long) = &piece.content else { unreachable!("only long tables have codes") };
-        let column = &long.positions[dimension];
-        let entry = column.codes.iter().position(|other| *other == code).unwrap_or(0);
-        let error = piece.content.error_at(
-            &piece.file,
-            entry,
-            format!("the label `{}`", column.names[code as usize]),
-            self.expected_label(symbols, axis),
-        );
-        DataError {
-            help: Some(format!(
-                "labels of `{}` are given; correct one of the two files",
-                symbols.axis(axis).name
-            )),
-            ..error.into()
-        }
     }
 
     /// What labels an axis has, in words.
@@ -661,7 +598,7 @@ impl Facts {
 
     /// Labels and size of one group. `sort` says whether distinct entries are whole numbers throughout the axis.
     fn resolve(
-        self,
+        mut self,
         place: &str,
         name: &str,
         set: Option<Claim>,
@@ -685,11 +622,10 @@ impl Facts {
             (None, None) => {}
         }
         let weak = self.given.is_none() && self.headers.is_empty() && self.distinct.is_empty();
-        let indexed = || self.indexed.iter().map(|own| &own.listed);
         let origin = match &self.given {
             Some(given) => given.from.clone(),
             None => {
-                let first = self.headers.iter().chain(&self.distinct).chain(indexed()).next();
+                let first = self.headers.iter().chain(&self.distinct).chain(listed_of(&self.indexed)).next();
                 first.map_or_else(String::new, |listed| listed.from.clone())
             }
         };
@@ -697,8 +633,19 @@ impl Facts {
             Some(given) => Some(given.labels.clone()),
             None if weak && self.indexed.is_empty() => None,
             None => {
-                let sort = self.headers.is_empty() && if weak { all_listed_whole(indexed()) } else { sort };
-                let mut labels = union(self.headers.iter().chain(&self.distinct).chain(indexed()));
+                let sort = self.headers.is_empty()
+                    && if weak { all_listed_whole(listed_of(&self.indexed)) } else { sort };
+                // The labels of one list are moved.
+                let is_one = self.headers.len() + self.distinct.len() + self.indexed.len() == 1;
+                let moved = match self.headers.first_mut().or(self.distinct.first_mut()) {
+                    Some(one) if is_one && repeated(&one.labels).is_none() => {
+                        Some(std::mem::take(&mut one.labels))
+                    }
+                    Some(_) | None => None,
+                };
+                let mut labels = moved.unwrap_or_else(|| {
+                    union(self.headers.iter().chain(&self.distinct).chain(listed_of(&self.indexed)))
+                });
                 if sort && all_whole(&labels) {
                     labels.sort_by_key(|label| label.parse::<i64>().unwrap_or_default());
                 }
@@ -761,6 +708,10 @@ fn disagreement(place: &str, first: &Claim, other: &Claim) -> DataError {
 /// Whether all labels are whole numbers.
 fn all_whole(labels: &[String]) -> bool {
     labels.iter().all(|label| label.parse::<i64>().is_ok())
+}
+
+fn listed_of(indexed: &[Indexed]) -> impl Iterator<Item = &Listed> {
+    indexed.iter().map(|own| &own.listed)
 }
 
 fn all_listed_whole<'a>(mut lists: impl Iterator<Item = &'a Listed>) -> bool {

@@ -10,7 +10,7 @@ use cavi_model::Model;
 
 use super::axes::Axes;
 use super::pieces::Piece;
-use super::place::Coordinates as Columns;
+use super::place::Columns;
 use super::standardise::Standardised;
 use super::values::UNKNOWN;
 

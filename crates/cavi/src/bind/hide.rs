@@ -283,9 +283,8 @@ impl Split<'_> {
         inputs: &Inputs,
         files: &[(Option<String>, Source)],
     ) -> Result<BoundArray, DataError> {
-        let pieces = pieces(self.target, inputs, files, None)?;
-        let all: Vec<&Piece> = pieces.iter().collect();
-        super::place::one(self.target, &all, &pieces)
+        let mut pieces = pieces(self.target, inputs, files, None)?;
+        super::place::one(self.target, &mut pieces)
     }
 
     /// The counts of the data without those given.

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use cavi_algebra::{ArrayKind, AxisId, Support};
 use cavi_executor::BoundArray;
-use cavi_files::{Content, Growing};
+use cavi_files::{Content, Coordinates, Dense, FileError, Growing, Long, Values};
 use cavi_numerics::reduce::has_nan;
 use cavi_numerics::{Number, Numbers};
 
 use super::data_error::DataError;
 use super::pieces::Piece;
-use super::place::{Coordinates, Listed, Target, needs_absent, too_large};
+use super::place::{Columns, Listed, Target, needs_absent, too_large};
 use super::values::values;
 
 /// The entries of all files of an array, one after another.
@@ -34,22 +34,24 @@ pub(super) struct Listing {
 
 impl Listing {
     /// Reads the listed entries of an array into the form that suits it; where it is asked for, with their coordinates in
-    /// the order of the file.
+    /// the order of the file. The lists are moved out of the pieces, which are of no other array.
     pub fn read(
         target: &Target<'_>,
-        own: &[&Piece],
+        own: &mut [&mut Piece],
         in_file_order: bool,
         spill: Option<&Path>,
     ) -> Result<Listed, DataError> {
         let mut listing =
             Listing { columns: vec![Numbers::default(); target.shape.len()], ..Listing::default() };
-        for piece in own {
+        for piece in own.iter_mut() {
             listing.append(target, piece)?;
         }
+        let own: Vec<&Piece> = own.iter().map(|piece| &**piece).collect();
+        let own = own.as_slice();
         listing.restrict(target, own)?;
         match spill.filter(|_| !in_file_order && listing.values.is_mapped()) {
             Some(directory) => listing.sort_outside(target, directory)?,
-            None => listing.sort(target),
+            None => listing.sort(target, in_file_order),
         }
         let added = listing.merge(target, own)?;
         let in_file_order = in_file_order.then(|| listing.in_file_order());
@@ -57,7 +59,7 @@ impl Listing {
     }
 
     /// The coordinates of the entries in the order of the file.
-    fn in_file_order(&self) -> Coordinates {
+    fn in_file_order(&self) -> Columns {
         let Some(sources) = &self.sources else {
             return self.columns.iter().map(|column| column.to_vec()).collect();
         };
@@ -66,22 +68,47 @@ impl Listing {
         self.columns.iter().map(|column| order.iter().map(|entry| column[*entry]).collect()).collect()
     }
 
-    fn append(&mut self, target: &Target<'_>, piece: &Piece) -> Result<(), DataError> {
+    fn append(&mut self, target: &Target<'_>, piece: &mut Piece) -> Result<(), DataError> {
         self.starts.push(self.values.len());
-        let columns = positions(target, piece)?;
-        let outside = |entry: usize| !target.exists(|dimension| columns[dimension][entry] as usize);
+        let places = Places::of(target, piece)?;
+        let outside = |entry: usize| !target.exists(|dimension| places.at(piece, dimension, entry) as usize);
         let found = values(target.symbols, target.axes, piece, &|entry| target.has_gaps() && outside(entry))?;
-        // Those of a mapped file stay where they are, if they are all that there is.
-        let own = match (&found, &piece.content) {
-            (Cow::Borrowed(_), Content::Coordinates(coordinates)) => coordinates.values.clone(),
-            _ => found.into_owned().into(),
+        let own: Numbers<f64> = match found {
+            Cow::Owned(own) => own.into(),
+            Cow::Borrowed(_) => match &mut piece.content {
+                Content::Coordinates(own) => std::mem::take(&mut own.values),
+                Content::Long(Long { values: Some((_, Values::Numbers(own))), .. }) => std::mem::take(own),
+                Content::Dense(Dense { values: Values::Numbers(own), .. }) => own.clone(),
+                Content::Dense(_) | Content::Long(_) | Content::Documents(_) => Numbers::default(),
+            },
         };
         fn append<T: Number>(list: &mut Numbers<T>, own: Numbers<T>) {
             if list.is_empty() { *list = own } else { list.to_mut().extend(own) }
         }
         append(&mut self.values, own);
-        self.columns.iter_mut().zip(columns).for_each(|(column, own)| append(column, own));
+        self.columns.iter_mut().zip(places.take(piece)).for_each(|(column, own)| append(column, own));
         Ok(())
+    }
+
+    /// An error at an entry of the list, which is this one of its piece: where that piece lists entries at no lines, and its lists
+    /// were moved, with the position that they gave.
+    fn error_at(
+        &self,
+        target: &Target<'_>,
+        entry: usize,
+        (piece, place): (&Piece, usize),
+        found: String,
+        expected: String,
+    ) -> FileError {
+        let mut error = piece.content.error_at(&piece.file, place, found, expected);
+        if let Content::Coordinates(Coordinates { lines: None, indices, .. }) = &piece.content
+            && indices.iter().all(|own| own.is_empty())
+        {
+            let own = (0..piece.letters.len()).filter_map(|own| target.dimension_of(piece, own));
+            let position: Vec<u32> = own.map(|dimension| self.columns[dimension][entry]).collect();
+            error.found = format!("{} at entry {position:?}", error.found);
+        }
+        error
     }
 
     /// Refuses entries that do not exist; drops the lower triangle of a symmetric matrix.
@@ -111,7 +138,7 @@ impl Listing {
                 continue;
             }
             let found = format!("the entry {}", target.describe(&self.at(entry)));
-            let error = piece.content.error_at(&piece.file, place, found, target.restriction());
+            let error = self.error_at(target, entry, (piece, place), found, target.restriction());
             return Err(match upper && i > j {
                 true => error.with_help(target.order_of_pairs()),
                 false => error,
@@ -145,19 +172,25 @@ impl Listing {
         columns.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
     }
 
-    /// Sorts by coordinates; entries at the same place keep the order of the file.
-    fn sort(&mut self, target: &Target<'_>) {
+    /// Sorts by coordinates; entries at the same place keep the order of the file. Where they come from is kept if it is asked for,
+    /// or if entries that stand twice are to be refused.
+    ///
+    /// An entry is sorted as one number of 64 bits, its place in C order above its number in the list, where both have room: that takes
+    /// no more memory than two columns of positions, which are made from it again.
+    fn sort(&mut self, target: &Target<'_>, keeps_sources: bool) {
         let length = self.values.len();
         if (1..length).all(|entry| self.compare(entry - 1, entry).is_lt()) {
             return;
         }
+        let bits = |most: usize| usize::BITS - most.leading_zeros();
+        let of_entry = bits(length - 1);
+        if target.cells().is_some_and(|cells| bits(cells.saturating_sub(1)) + of_entry <= u64::BITS) {
+            return self.sort_packed(target, of_entry, keeps_sources);
+        }
         let order: Vec<usize> = match target.cells() {
             Some(_) => {
-                let key = |entry: usize| {
-                    let columns = self.columns.iter().zip(&target.shape);
-                    columns.fold(0, |key, (column, size)| key * size + column[entry] as usize)
-                };
-                let mut keys: Vec<(usize, usize)> = (0..length).map(|entry| (key(entry), entry)).collect();
+                let mut keys: Vec<(usize, usize)> =
+                    (0..length).map(|entry| (self.cell(target, entry), entry)).collect();
                 keys.sort_unstable();
                 keys.into_iter().map(|(_, entry)| entry).collect()
             }
@@ -177,6 +210,37 @@ impl Listing {
         });
     }
 
+    /// The place of an entry in C order.
+    fn cell(&self, target: &Target<'_>, entry: usize) -> usize {
+        let columns = self.columns.iter().zip(&target.shape);
+        columns.fold(0, |cell, (column, size)| cell * size + column[entry] as usize)
+    }
+
+    /// Sorts numbers of which the lowest bits, so many, are the number of an entry, and the others its place in C order.
+    fn sort_packed(&mut self, target: &Target<'_>, of_entry: u32, keeps_sources: bool) {
+        let mut keys: Vec<u64> = (0..self.values.len())
+            .map(|entry| (self.cell(target, entry) as u64) << of_entry | entry as u64)
+            .collect();
+        self.columns.iter_mut().for_each(|column| *column = Numbers::default());
+        keys.sort_unstable();
+        let entry_of = |key: &u64| (key & ((1 << of_entry) - 1)) as usize;
+        // Both are as long as the list, and only one of them is needed at a time.
+        self.values = keys.iter().map(|key| self.values[entry_of(key)]).collect();
+        let stands_twice = || keys.windows(2).any(|pair| pair[0] >> of_entry == pair[1] >> of_entry);
+        let keeps_sources = keeps_sources || target.array.support != Support::Count && stands_twice();
+        self.sources = match self.sources.take() {
+            _ if !keeps_sources => None,
+            None => Some(keys.iter().map(entry_of).collect()),
+            Some(sources) => Some(keys.iter().map(|key| sources[entry_of(key)]).collect()),
+        };
+        let mut after: usize = 1;
+        for (column, size) in self.columns.iter_mut().zip(&target.shape).rev() {
+            let position = |key: &u64| ((key >> of_entry) as usize / after % size) as u32;
+            *column = keys.iter().map(position).collect();
+            after *= size;
+        }
+    }
+
     /// Sorts as [`Listing::sort`] by merging runs on disk, each sorted in memory.
     fn sort_outside(&mut self, target: &Target<'_>, directory: &Path) -> Result<(), DataError> {
         /// As many entries are sorted in memory at a time.
@@ -186,13 +250,10 @@ impl Listing {
             return Ok(());
         }
         if target.cells().is_none() {
-            self.sort(target);
+            self.sort(target, false);
             return Ok(());
         }
-        let key = |own: &Listing, entry: usize| {
-            let columns = own.columns.iter().zip(&target.shape);
-            columns.fold(0, |key, (column, size)| key * size + column[entry] as usize)
-        };
+        let key = |own: &Listing, entry: usize| own.cell(target, entry);
         let mut runs = Gathered::new(self.columns.len(), directory)?;
         for start in (0..length).step_by(RUN) {
             let entries = start..length.min(start + RUN);
@@ -248,8 +309,8 @@ impl Listing {
                     None => " a second time".to_owned(),
                 };
                 let found = format!("the entry {}{line}", target.describe(&self.at(entry)));
-                let expected = "every entry once (only counts are added up)";
-                return Err(piece.content.error_at(&piece.file, place, found, expected).into());
+                let expected = "every entry once (only counts are added up)".to_owned();
+                return Err(self.error_at(target, entry, (piece, place), found, expected).into());
             }
             let again = self.values[entry];
             self.values[first] += again;
@@ -298,11 +359,7 @@ impl Listing {
         if whole || target.shape.len() == 1 {
             return self.dense(target, absent.zero, whole);
         }
-        let observed = has_nan(&self.values).then(|| {
-            let observed = self.values.iter().map(|value| !value.is_nan()).collect();
-            self.values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
-            observed
-        });
+        let observed = observed(&mut self.values);
         Ok(BoundArray::Sparse {
             indices: self.columns,
             values: self.values,
@@ -322,6 +379,12 @@ impl Listing {
 
     fn dense(self, target: &Target<'_>, zero: bool, whole: bool) -> Result<BoundArray, DataError> {
         let cells = target.cells().ok_or_else(|| too_large(target))?;
+        // All of them, sorted and each once: they stand at their places.
+        if self.values.len() == cells {
+            let mut values = self.values;
+            let observed = observed(&mut values);
+            return Ok(BoundArray::Dense { values, observed });
+        }
         let mut values = vec![0.0; cells];
         let mut observed = vec![zero || whole; cells];
         for (entry, value) in self.values.iter().enumerate() {
@@ -351,6 +414,15 @@ impl Listing {
     }
 }
 
+/// Which values are observed, `None` where all are. Those that are missing become 0.
+fn observed(values: &mut Numbers<f64>) -> Option<Vec<bool>> {
+    has_nan(values).then(|| {
+        let observed = values.iter().map(|value| !value.is_nan()).collect();
+        values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+        observed
+    })
+}
+
 /// Entries that are listed on disk.
 struct Gathered {
     columns: Vec<Growing<u32>>,
@@ -378,46 +450,131 @@ impl Gathered {
 
 /// The positions of the entries of a piece: one column a dimension of the array.
 pub(super) fn positions(target: &Target<'_>, piece: &Piece) -> Result<Vec<Numbers<u32>>, DataError> {
-    let mut columns: Vec<Numbers<u32>> = vec![Numbers::default(); target.shape.len()];
-    for (dimension, letter) in piece.letters.iter().enumerate() {
-        let Some(own) = target.dimension_of(piece, dimension) else { continue };
-        let axis = target.symbols.letter(*letter).axis;
-        let group = match (target.symbols.axis(axis).parent, &piece.group) {
-            (Some(parent), Some(path)) => target.axes.find_path(target.symbols, parent, path).unwrap_or(0),
-            _ => 0,
-        };
-        let bound = &target.axes.bound[axis.index()];
-        let start = bound.starts.as_ref().map_or(0, |starts| starts[group]) as u32;
-        columns[own] = match &piece.content {
-            Content::Long(_) => target.axes.column(target.symbols, piece, dimension)?.into(),
-            Content::Coordinates(coordinates) => {
-                let own = &coordinates.indices[dimension];
-                let map = match coordinates.labels(dimension) {
-                    None => None,
-                    Some(labels) => Some(positions_of(target, piece, axis, group, labels)?),
-                };
-                match map {
-                    None if start == 0 => own.clone(),
-                    None => own.iter().map(|position| start + position).collect(),
-                    Some(map) if map.iter().enumerate().all(|(place, own)| place == *own as usize) => {
-                        own.clone()
-                    }
-                    Some(map) => own.iter().map(|position| map[*position as usize]).collect(),
+    Ok(Places::of(target, piece)?.copied(piece))
+}
+
+/// How the positions of the entries of a piece come from its lists, one way a dimension of the array.
+struct Places(Vec<Way>);
+
+/// How the positions along a dimension come from the lists of a piece.
+enum Way {
+    /// They are those that the piece lists for this dimension of it.
+    Listed(usize),
+    /// They are where these positions stand for the positions or codes that the piece lists for this dimension of it.
+    Mapped(usize, Vec<u32>),
+    /// They are made.
+    Made(Numbers<u32>),
+}
+
+impl Places {
+    fn of(target: &Target<'_>, piece: &Piece) -> Result<Places, DataError> {
+        let mut ways: Vec<Way> = target.shape.iter().map(|_| Way::Made(Numbers::default())).collect();
+        for (dimension, letter) in piece.letters.iter().enumerate() {
+            let Some(own) = target.dimension_of(piece, dimension) else { continue };
+            let axis = target.symbols.letter(*letter).axis;
+            let group = match (target.symbols.axis(axis).parent, &piece.group) {
+                (Some(parent), Some(path)) => {
+                    target.axes.find_path(target.symbols, parent, path).unwrap_or(0)
                 }
-            }
-            Content::Dense(dense) => {
-                let before: usize = dense.shape[dimension + 1..].iter().product::<usize>().max(1);
-                let size = dense.shape[dimension].max(1);
-                let map: Vec<u32> = match &dense.labels[dimension] {
-                    None => (0..dense.shape[dimension]).map(|position| start + position as u32).collect(),
-                    Some(labels) => positions_of(target, piece, axis, group, labels)?,
-                };
-                (0..dense.values.len()).map(|entry| map[entry / before % size]).collect()
-            }
-            Content::Documents(_) => unreachable!("documents of a ragged axis are placed on their own"),
-        };
+                _ => 0,
+            };
+            let bound = &target.axes.bound[axis.index()];
+            let start = bound.starts.as_ref().map_or(0, |starts| starts[group]) as u32;
+            ways[own] = match &piece.content {
+                Content::Long(_) => match target.axes.codes(target.symbols, piece, dimension)? {
+                    Some(map) => Way::Mapped(dimension, map),
+                    None => Way::Made(target.axes.column(target.symbols, piece, dimension)?.into()),
+                },
+                Content::Coordinates(coordinates) => match coordinates.labels(dimension) {
+                    None if start == 0 => Way::Listed(dimension),
+                    None => {
+                        let size = coordinates.shape[dimension] as u32;
+                        Way::Mapped(dimension, (start..start + size).collect())
+                    }
+                    Some(labels) => {
+                        let map = positions_of(target, piece, axis, group, labels)?;
+                        match map.iter().enumerate().all(|(place, own)| place == *own as usize) {
+                            true => Way::Listed(dimension),
+                            false => Way::Mapped(dimension, map),
+                        }
+                    }
+                },
+                Content::Dense(dense) => {
+                    let before: usize = dense.shape[dimension + 1..].iter().product::<usize>().max(1);
+                    let size = dense.shape[dimension].max(1);
+                    let map: Vec<u32> = match &dense.labels[dimension] {
+                        None => (0..dense.shape[dimension]).map(|position| start + position as u32).collect(),
+                        Some(labels) => positions_of(target, piece, axis, group, labels)?,
+                    };
+                    Way::Made((0..dense.values.len()).map(|entry| map[entry / before % size]).collect())
+                }
+                Content::Documents(_) => unreachable!("documents of a ragged axis are placed on their own"),
+            };
+        }
+        Ok(Places(ways))
     }
-    Ok(columns)
+
+    /// The position of an entry along a dimension of the array.
+    fn at(&self, piece: &Piece, dimension: usize, entry: usize) -> u32 {
+        match &self.0[dimension] {
+            Way::Listed(own) => listed(piece, *own)[entry],
+            Way::Mapped(own, map) => map[listed(piece, *own)[entry] as usize],
+            Way::Made(made) => made[entry],
+        }
+    }
+
+    /// The positions, while the piece keeps its lists.
+    fn copied(self, piece: &Piece) -> Vec<Numbers<u32>> {
+        let column = |way: Way| match (way, &piece.content) {
+            // Those of a mapped file stay where they are.
+            (Way::Listed(own), Content::Coordinates(coordinates)) => coordinates.indices[own].clone(),
+            (Way::Listed(own), _) => listed(piece, own).to_vec().into(),
+            (Way::Mapped(own, map), _) => listed(piece, own).iter().map(|own| map[*own as usize]).collect(),
+            (Way::Made(made), _) => made,
+        };
+        self.0.into_iter().map(column).collect()
+    }
+
+    /// The positions, made of the lists of the piece where they stand. A piece whose entries stand at no lines keeps lists that give other
+    /// positions, for messages.
+    fn take(self, piece: &mut Piece) -> Vec<Numbers<u32>> {
+        let is_lineless = matches!(&piece.content, Content::Coordinates(Coordinates { lines: None, .. }));
+        let are_listed =
+            self.0.iter().filter(|way| matches!(way, Way::Listed(_))).count() == piece.letters.len();
+        if is_lineless && !are_listed {
+            return self.copied(piece);
+        }
+        let mut columns = Vec::with_capacity(self.0.len());
+        for way in self.0 {
+            let (own, map) = match way {
+                Way::Listed(own) => (own, None),
+                Way::Mapped(own, map) => (own, Some(map)),
+                Way::Made(made) => {
+                    columns.push(made);
+                    continue;
+                }
+            };
+            let mut column: Numbers<u32> = match &mut piece.content {
+                Content::Coordinates(coordinates) => std::mem::take(&mut coordinates.indices[own]),
+                Content::Long(long) => std::mem::take(&mut long.positions[own].codes).into(),
+                Content::Dense(_) | Content::Documents(_) => unreachable!("their positions are made"),
+            };
+            if let Some(map) = map {
+                column.iter_mut().for_each(|own| *own = map[*own as usize]);
+            }
+            columns.push(column);
+        }
+        columns
+    }
+}
+
+/// What a piece lists for one of its dimensions: positions, or codes of labels.
+fn listed(piece: &Piece, dimension: usize) -> &[u32] {
+    match &piece.content {
+        Content::Coordinates(coordinates) => &coordinates.indices[dimension],
+        Content::Long(long) => &long.positions[dimension].codes,
+        Content::Dense(_) | Content::Documents(_) => unreachable!("their positions are made"),
+    }
 }
 
 /// The positions of the labels of a file.

@@ -13,6 +13,8 @@ mod labels;
 mod pieces;
 
 mod axes;
+mod codes;
+mod lookup;
 
 mod listing;
 mod place;

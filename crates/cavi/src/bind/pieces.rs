@@ -185,7 +185,7 @@ pub(super) fn read_one(
         let dimensions: Vec<Dimension<'_>> =
             letters.iter().map(|letter| dimension(symbols, *letter)).collect();
         match read(&dimensions, &columns)? {
-            Content::Documents(documents) => Content::Coordinates(documents.coordinates()),
+            Content::Documents(documents) => Content::Coordinates(documents.into_coordinates()),
             content @ (Content::Dense(_) | Content::Coordinates(_) | Content::Long(_)) => content,
         }
     };

@@ -201,14 +201,14 @@ impl<'a> Target<'a> {
 }
 
 /// Coordinates of entries, a column a dimension.
-pub(super) type Coordinates = Vec<Vec<u32>>;
+pub(super) type Columns = Vec<Vec<u32>>;
 
 /// The arrays of the files.
 pub(super) struct Placed {
     /// The arrays, where there are files.
     pub arrays: Vec<Option<BoundArray>>,
     /// The coordinates of what the files list, where they were asked for.
-    pub listed: Vec<Option<Coordinates>>,
+    pub listed: Vec<Option<Columns>>,
     /// How many entries stood a second time, and were added to the first.
     pub added: Vec<usize>,
 }
@@ -217,7 +217,7 @@ pub(super) struct Placed {
 pub(super) struct Listed {
     pub array: BoundArray,
     /// The coordinates of what the files list, in their order, where they were asked for.
-    pub in_file_order: Option<Coordinates>,
+    pub in_file_order: Option<Columns>,
     /// How many entries stood a second time, and were added to the first.
     pub added: usize,
 }
@@ -233,7 +233,7 @@ pub(super) fn place(
     problems: &mut Vec<DataError>,
 ) -> Placed {
     let mut arrays: Vec<Option<BoundArray>> = vec![None; symbols.arrays.len()];
-    let mut listed: Vec<Option<Coordinates>> = vec![None; symbols.arrays.len()];
+    let mut listed: Vec<Option<Columns>> = vec![None; symbols.arrays.len()];
     let mut added = vec![0; symbols.arrays.len()];
     for id in (0..symbols.arrays.len()).map(ArrayId::from) {
         let target = Target::new(symbols, axes, id);
@@ -248,7 +248,6 @@ pub(super) fn place(
                 continue;
             }
         }
-        let pieces = &*pieces;
         let own: Vec<&Piece> = pieces.iter().filter(|piece| piece.array == id).collect();
         let [first, ..] = own.as_slice() else { continue };
         if first.is_documents() {
@@ -271,7 +270,7 @@ pub(super) fn place(
             }
             continue;
         }
-        match placed(&target, &own, pieces, (with_latents.contains(&id), spill)) {
+        match placed(&target, pieces, (with_latents.contains(&id), spill)) {
             Ok(own) => {
                 arrays[id.index()] = Some(own.array);
                 listed[id.index()] = own.in_file_order;
@@ -286,19 +285,21 @@ pub(super) fn place(
 /// One array from its files, and if asked for the coordinates of what they list.
 fn placed(
     target: &Target<'_>,
-    own: &[&Piece],
-    pieces: &[Piece],
+    pieces: &mut [Piece],
     (in_file_order, spill): (bool, Option<&Path>),
 ) -> Result<Listed, DataError> {
-    match own.iter().all(|piece| matches!(piece.content, Content::Dense(_))) {
-        true => dense(target, own, pieces).map(|array| Listed { array, in_file_order: None, added: 0 }),
-        false => Listing::read(target, own, in_file_order, spill),
+    let is_own = |piece: &Piece| piece.array == target.id;
+    if pieces.iter().filter(|piece| is_own(piece)).all(|piece| matches!(piece.content, Content::Dense(_))) {
+        let own: Vec<&Piece> = pieces.iter().filter(|piece| is_own(piece)).collect();
+        return dense(target, &own, pieces).map(|array| Listed { array, in_file_order: None, added: 0 });
     }
+    let mut own: Vec<&mut Piece> = pieces.iter_mut().filter(|piece| is_own(piece)).collect();
+    Listing::read(target, &mut own, in_file_order, spill)
 }
 
-/// One array from files of its own.
-pub(super) fn one(target: &Target<'_>, own: &[&Piece], pieces: &[Piece]) -> Result<BoundArray, DataError> {
-    placed(target, own, pieces, (false, None)).map(|own| own.array)
+/// One array from files of its own, which may be moved out of them.
+pub(super) fn one(target: &Target<'_>, pieces: &mut [Piece]) -> Result<BoundArray, DataError> {
+    placed(target, pieces, (false, None)).map(|own| own.array)
 }
 
 /// The rows of documents: the index of each, and its count.

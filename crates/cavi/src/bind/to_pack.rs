@@ -8,7 +8,7 @@ use cavi_numerics::Numbers;
 
 use super::data_error::DataError;
 use super::inputs::Inputs;
-use super::place::{Coordinates, Target};
+use super::place::{Columns, Target};
 use super::{axes, components, compute, pieces, place, read_back, stop, suspicions, texts};
 
 /// Data at the positions of their axes.
@@ -69,7 +69,7 @@ pub(crate) fn to_pack(model: &Model, inputs: &Inputs) -> Result<ToPack, Vec<Data
 
 /// Listed entries in the order of the file, which says in what order latents live at them. One that is not kept is listed as what an
 /// unlisted one is.
-fn in_file_order(array: &BoundArray, columns: Coordinates, zero: bool) -> BoundArray {
+fn in_file_order(array: &BoundArray, columns: Columns, zero: bool) -> BoundArray {
     let entries = columns.first().map_or(0, Vec::len);
     let unlisted = if zero { 0.0 } else { f64::NAN };
     let value = |entry: usize| {

@@ -16,7 +16,7 @@ impl Frame {
     fn new(rows: Vec<String>, others: Vec<(String, Column)>) -> Frame {
         let length = rows.len();
         let mut texts = Collector::default();
-        rows.into_iter().for_each(|row| texts.push(row.into()));
+        rows.iter().for_each(|row| texts.push(row));
         let (mut names, mut columns) = (vec![String::new()], vec![Column::Text(texts.finish())]);
         for (name, column) in others {
             names.push(name);
@@ -124,7 +124,7 @@ fn numbers(values: Vec<f64>) -> Column {
 
 fn text(texts: Vec<String>) -> Column {
     let mut collector = Collector::default();
-    texts.into_iter().for_each(|text| collector.push(text.into()));
+    texts.iter().for_each(|text| collector.push(text));
     Column::Text(collector.finish())
 }
 
@@ -135,7 +135,7 @@ fn categories(store: &Store, path: &str) -> Result<Categories, FileError> {
     let mut collector = Collector::default();
     for code in store.whole(&format!("{path}/codes"))? {
         match usize::try_from(code).ok().map(|code| all.get(code)) {
-            Some(Some(name)) => collector.push(name.as_str().into()),
+            Some(Some(name)) => collector.push(name),
             None => collector.push_missing(),
             Some(None) => {
                 return Err(FileError::new(

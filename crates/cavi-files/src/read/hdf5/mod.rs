@@ -98,7 +98,7 @@ fn within(store: &Store, options: &ReadOptions<'_>) -> Result<Content, FileError
             check_dimensions(content_dimensions(&content), options.dimensions)?;
             Ok(content)
         }
-        Found::Frame(frame) => table::read_columns(&frame.columns, &ReadOptions { column: None, ..*options }),
+        Found::Frame(frame) => table::read_columns(frame.columns, &ReadOptions { column: None, ..*options }),
     }
 }
 

@@ -1,13 +1,11 @@
 //! The columns of a table as the content of a file.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::layout::Layout;
 use super::{Body, Table, advise, check_label, column_name};
 use crate::content::{Categories, Content, Dense, Lines, Long, MISSING};
 use crate::error::{FileError, count, quote};
-use crate::read::records::Field;
 use crate::read::{ReadOptions, expected_dimensions};
 
 /// The content that the columns make up.
@@ -41,7 +39,7 @@ pub(super) fn assemble(
                 Some(header) => Some(column_labels(&header[first..], first)?),
                 None => None,
             };
-            let named = table.header.as_ref().filter(|_| first == 1).map(|header| header[0].text());
+            let named = table.header.as_ref().filter(|_| first == 1).map(|header| header[0].as_str());
             let rows_are = named.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
             let shape = vec![rows, table.width - first];
             let labels = vec![row_labels, column_labels];
@@ -103,17 +101,16 @@ pub(super) fn first_repeated(column: &Categories) -> Option<(usize, usize)> {
 }
 
 /// The labels of columns, none of which may be empty or stand twice.
-fn column_labels(header: &[Field<'_>], first: usize) -> Result<Vec<String>, FileError> {
-    let mut column_of: HashMap<Cow<'_, str>, usize> = HashMap::new();
+fn column_labels(header: &[String], first: usize) -> Result<Vec<String>, FileError> {
+    let mut column_of: HashMap<&str, usize> = HashMap::new();
     let mut labels = Vec::with_capacity(header.len());
-    for (place, field) in header.iter().enumerate() {
+    for (place, label) in header.iter().enumerate() {
         let column = first + place + 1;
-        let label = field.text();
-        check_label(&label).map_err(|error| error.at_line(1).in_column(column.to_string()))?;
-        labels.push(label.clone().into_owned());
+        check_label(label).map_err(|error| error.at_line(1).in_column(column.to_string()))?;
+        labels.push(label.clone());
         if let Some(other) = column_of.insert(label, column) {
             return Err(FileError::new(
-                format!("the label {}, which column {other} has too", quote(field.text().as_bytes())),
+                format!("the label {}, which column {other} has too", quote(label.as_bytes())),
                 "a label of its own for each column",
             )
             .at_line(1)

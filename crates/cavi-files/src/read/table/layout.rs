@@ -2,7 +2,7 @@
 
 use super::{Table, can_be_labels};
 use crate::error::{FileError, count, list, quote};
-use crate::read::records::{Field, is_blank};
+use crate::read::records::Field;
 use crate::read::{Dimension, ReadOptions, Wanted, ids};
 
 /// Which columns of a table are what.
@@ -182,13 +182,12 @@ fn long_by_ids(
 /// For each column whether all of its entries are whole numbers, 0 or greater.
 fn whole_columns(table: &Table<'_>) -> Result<Vec<bool>, FileError> {
     let mut whole = vec![true; table.width];
-    let mut records = table.records.clone();
-    let mut fields = Vec::new();
-    while records.next(&mut fields)?.is_some() {
-        if is_blank(&fields) {
+    let mut records = table.records()?;
+    while let Some(record) = records.next()? {
+        if record.is_blank() {
             continue;
         }
-        for (whole, field) in whole.iter_mut().zip(&fields) {
+        for (whole, field) in whole.iter_mut().zip(record.fields()) {
             *whole = *whole && field.cell().is_some_and(|value| value >= 0.0 && value.fract() == 0.0);
         }
     }
@@ -204,16 +203,14 @@ pub(super) fn text_among_numbers(table: &Table<'_>, dimensions: &[Dimension<'_>]
     if table.width > FEW {
         return None;
     }
-    let (mut records, mut fields) = (table.records.clone(), Vec::new());
+    let mut records = table.records().ok()?;
     // What the first line holds, and the second does too.
     let mut is_text = vec![true; table.width];
     for _ in 0..2 {
-        match records.next(&mut fields) {
-            Ok(Some(_)) if fields.len() == table.width => {
-                is_text
-                    .iter_mut()
-                    .zip(&fields)
-                    .for_each(|(own, field)| *own &= !field.is_number_or_missing());
+        match records.next() {
+            Ok(Some(record)) if record.len() == table.width => {
+                let fields = is_text.iter_mut().zip(record.fields());
+                fields.for_each(|(own, field)| *own &= !field.is_number_or_missing());
             }
             _ => break,
         }
@@ -259,9 +256,9 @@ pub(crate) fn is_prose(field: &Field<'_>) -> bool {
 
 /// Whether the first entries of a column are texts of several words.
 fn is_prose_column(table: &Table<'_>, column: usize) -> bool {
-    let (mut records, mut fields) = (table.records.clone(), Vec::new());
-    (0..2).all(|_| match records.next(&mut fields) {
-        Ok(Some(_)) => fields.get(column).is_some_and(is_prose),
+    let Ok(mut records) = table.records() else { return false };
+    (0..2).all(|_| match records.next() {
+        Ok(Some(record)) => record.get(column).as_ref().is_some_and(is_prose),
         _ => false,
     })
 }
@@ -409,11 +406,10 @@ fn only_value(table: &Table<'_>, is_taken: impl Fn(usize) -> bool) -> Result<usi
 /// The one column beside those of positions, if there is one and its first field is a number or missing.
 fn numeric_value(table: &Table<'_>, positions: &[usize]) -> Result<Option<usize>, FileError> {
     let Ok(value) = only_value(table, |column| positions.contains(&column)) else { return Ok(None) };
-    let mut records = table.records.clone();
-    let mut fields = Vec::new();
-    while records.next(&mut fields)?.is_some() {
-        if !is_blank(&fields) {
-            return Ok(fields.get(value).is_some_and(|field| field.cell().is_some()).then_some(value));
+    let mut records = table.records()?;
+    while let Some(record) = records.next()? {
+        if !record.is_blank() {
+            return Ok(record.get(value).is_some_and(|field| field.cell().is_some()).then_some(value));
         }
     }
     Ok(None)
@@ -476,11 +472,12 @@ fn vector(
 
 /// Whether a table without a header has one line.
 fn is_one_line(table: &Table<'_>) -> Result<bool, FileError> {
-    let mut records = table.records.clone();
-    let mut fields = Vec::new();
+    let mut records = table.records()?;
     let mut lines = 0;
-    while lines < 2 && records.next(&mut fields)?.is_some() {
-        lines += usize::from(!is_blank(&fields));
+    while lines < 2
+        && let Some(record) = records.next()?
+    {
+        lines += usize::from(!record.is_blank());
     }
     Ok(lines == 1)
 }

@@ -2,26 +2,31 @@
 
 use super::unreadable::is_decimal_comma;
 use crate::error::FileError;
-use crate::read::records::{Field, Records, is_blank};
+use crate::read::records::{Field, Records};
+use crate::read::stream::Source;
 
-/// Whether a first line is a header: one of its fields is neither a number nor missing, or it counts the columns 0, 1, 2, ... behind
+/// So many lines say how fields are parted.
+const LOOKED_AT: usize = 10;
+
+/// Whether the first line of a text is a header: one of its fields is neither a number nor missing, or it counts the columns 0, 1, 2, ... behind
 /// an empty field, and the first column the rows, as data frames without names are written.
-pub(crate) fn is_header(first: &[Field<'_>], rest: &Records<'_>) -> Result<bool, FileError> {
-    if !first.iter().all(Field::is_number_or_missing) {
+pub(crate) fn is_header(text: Source<'_>, separator: u8) -> Result<bool, FileError> {
+    let mut records = Records::new(text, separator)?;
+    let Some(first) = records.next()? else { return Ok(false) };
+    if !first.fields().all(|field| field.is_number_or_missing()) {
         return Ok(true);
     }
     let is = |field: &Field<'_>, count: usize| field.cell() == Some(count as f64);
-    let (corner, columns) = first.split_first().expect("a line has a field");
-    let counts_columns = columns.iter().enumerate().all(|(count, field)| is(field, count));
-    if !corner.text().trim_ascii().is_empty() || columns.is_empty() || !counts_columns {
+    let counts_columns = first.fields().skip(1).enumerate().all(|(count, field)| is(&field, count));
+    if !first.field(0).text().trim_ascii().is_empty() || first.len() == 1 || !counts_columns {
         return Ok(false);
     }
-    let (mut records, mut fields, mut rows) = (rest.clone(), Vec::new(), 0);
-    while records.next(&mut fields)?.is_some() {
-        if is_blank(&fields) {
+    let mut rows = 0;
+    while let Some(record) = records.next()? {
+        if record.is_blank() {
             continue;
         }
-        if !is(&fields[0], rows) {
+        if !is(&record.field(0), rows) {
             return Ok(false);
         }
         rows += 1;
@@ -33,13 +38,13 @@ pub(crate) fn is_header(first: &[Field<'_>], rest: &Records<'_>) -> Result<bool,
 ///
 /// They are where the first lines have the same number of semicolons, one or more, and not so of commas, or commas within numbers
 /// alone (`1,5;2,5`).
-pub(crate) fn separator(text: &str, stated: u8) -> u8 {
-    const LOOKED_AT: usize = 10;
+pub(crate) fn separator(text: Source<'_>, stated: u8) -> Result<u8, FileError> {
     if stated != b',' {
-        return stated;
+        return Ok(stated);
     }
+    let text = text.beginning(LOOKED_AT)?;
     let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).take(LOOKED_AT).collect();
-    let Some(first) = lines.first() else { return stated };
+    let Some(first) = lines.first() else { return Ok(stated) };
     // How often a character stands in each line, if that is as often in all of them.
     let times = |own: char| {
         let times = outside_of_quotes(first, own).count();
@@ -48,7 +53,7 @@ pub(crate) fn separator(text: &str, stated: u8) -> u8 {
     let (semicolons, commas) = (times(';').unwrap_or(0), times(',').unwrap_or(0));
     let in_numbers =
         || first.split(';').all(|field| is_decimal_comma(field) || field.trim().parse::<f64>().is_ok());
-    if semicolons > 0 && (commas == 0 || in_numbers()) { b';' } else { stated }
+    Ok(if semicolons > 0 && (commas == 0 || in_numbers()) { b';' } else { stated })
 }
 
 /// Where a character stands outside of quotation marks.
@@ -61,7 +66,8 @@ fn outside_of_quotes(line: &str, wanted: char) -> impl Iterator<Item = usize> {
 }
 
 /// Refuses a .csv file whose fields are parted by something else, which would otherwise be read as one column.
-pub(super) fn refuse_other_separator(text: &str, separator: u8) -> Result<(), FileError> {
+pub(super) fn refuse_other_separator(text: Source<'_>, separator: u8) -> Result<(), FileError> {
+    let text = text.beginning(2)?;
     let mut lines = text.lines().filter(|line| !line.is_empty());
     let (first, second) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
     if first.as_bytes().contains(&separator) || first.starts_with('"') {

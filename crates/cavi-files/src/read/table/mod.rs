@@ -10,10 +10,12 @@
 
 use super::collector::Collector;
 use super::columns::Columns;
-use super::records::{Field, Records, is_blank};
-use super::{Dimension, ReadOptions, Wanted, ids, texts};
+use super::records::Records;
+use super::stream::Source;
+use super::{Dimension, ReadOptions, Wanted, bytes, ids, texts};
 use crate::content::{Categories, Content, Lines, Values};
 use crate::error::{FileError, count, list, quote};
+use crate::memory;
 use assemble::{assemble, first_repeated};
 use layout::{Layout, header_names, is_row_index, layout};
 pub(crate) use layout::{is_prose, named_column};
@@ -25,34 +27,40 @@ mod assemble;
 pub(crate) mod blanks;
 mod layout;
 mod lines;
+mod moved;
 mod numbers;
 mod unreadable;
 
-/// The first line of a table, and where its entries start.
+/// The first line of a table, and where its entries come from.
 pub(super) struct Table<'a> {
-    header: Option<Vec<Field<'a>>>,
+    header: Option<Vec<String>>,
     pub(super) width: usize,
-    /// Stands at the first entry.
-    pub(super) records: Records<'a>,
+    entries: Entries<'a>,
 }
 
-pub(crate) fn read(text: &str, separator: u8, options: &ReadOptions<'_>) -> Result<Content, FileError> {
-    read_table(&Table::open(text, lines::separator(text, separator))?, options)
+/// Where the entries of a table come from. They are gone through as often as needed.
+enum Entries<'a> {
+    /// The lines of a text with this separator, the first one apart where it is a header.
+    Text(Source<'a>, u8),
+    Columns(Columns),
+}
+
+pub(crate) fn read(text: Source<'_>, separator: u8, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    read_table(Table::open(text, separator)?, options)
 }
 
 /// Reads a table of columns in memory, with a header.
-pub(crate) fn read_columns(columns: &Columns, options: &ReadOptions<'_>) -> Result<Content, FileError> {
-    let mut records = Records::Columns(columns, 0);
-    let mut header = Vec::new();
-    records.next(&mut header)?;
-    read_table(&Table { width: header.len(), header: Some(header), records }, options)
+pub(crate) fn read_columns(columns: Columns, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    let names: Vec<String> = columns.names.iter().map(|name| name.trim().to_owned()).collect();
+    let width = names.len();
+    read_table(Table { width, header: Some(names), entries: Entries::Columns(columns) }, options)
 }
 
-fn read_table(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Content, FileError> {
-    if let Some(texts) = texts::column::read(table, options)? {
+fn read_table(mut table: Table<'_>, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    if let Some(texts) = texts::column::read(&table, options)? {
         return Ok(texts);
     }
-    let layout = layout(table, options)?;
+    let layout = layout(&table, options)?;
     let (labels, values): (Vec<usize>, Vec<usize>) = match &layout {
         Layout::Matrix { row_labels: true } => (vec![0], (1..table.width).collect()),
         Layout::Matrix { row_labels: false } | Layout::Row => (vec![], (0..table.width).collect()),
@@ -60,31 +68,46 @@ fn read_table(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Content, F
         Layout::Long { positions, value } => (positions.clone(), value.iter().copied().collect()),
     };
     table.refuse_unreadable(labels.iter().chain(&values).copied())?;
-    let body = body(table, &labels, &values, options)
-        .map_err(|error| advise(error, &layout, table, options.dimensions))?;
-    assemble(layout, body, table, options)
+    if let (Entries::Columns(columns), Layout::Long { .. }) = (&mut table.entries, &layout)
+        && let Some(body) = moved::body(columns, &labels, &values, options.wanted)
+    {
+        return assemble(layout, body, &table, options);
+    }
+    let body = body(&table, &labels, &values, options)
+        .map_err(|error| advise(error, &layout, &table, options.dimensions))?;
+    assemble(layout, body, &table, options)
 }
 
 impl<'a> Table<'a> {
-    fn open(text: &'a str, separator: u8) -> Result<Table<'a>, FileError> {
-        let mut records = Records::new(text, separator);
-        let mut first = Vec::new();
-        let start = records.clone();
-        if records.next(&mut first)?.is_none() {
+    fn open(text: Source<'a>, stated: u8) -> Result<Table<'a>, FileError> {
+        let separator = separator(text, stated)?;
+        let mut records = Records::new(text, separator)?;
+        let Some(first) = records.next()? else {
             return Err(FileError::new("an empty file", "a table"));
-        }
+        };
         refuse_other_separator(text, separator)?;
         let width = first.len();
-        if !is_header(&first, &records)? {
-            return Ok(Table { header: None, width, records: start });
+        let names = first.fields().map(|field| field.text().into_owned()).collect();
+        let header = is_header(text, separator)?.then_some(names);
+        Ok(Table { header, width, entries: Entries::Text(text, separator) })
+    }
+
+    /// The entries from the first on.
+    pub(super) fn records(&self) -> Result<Records<'_>, FileError> {
+        let mut records = match &self.entries {
+            Entries::Text(text, separator) => Records::new(*text, *separator)?,
+            Entries::Columns(columns) => Records::Columns(columns, 0),
+        };
+        if self.header.is_some() {
+            records.next()?;
         }
-        Ok(Table { header: Some(first), width, records })
+        Ok(records)
     }
 
     /// The name of a column: that of the header, or its position.
     pub(super) fn name(&self, column: usize) -> String {
         match &self.header {
-            Some(header) => header[column].text().into_owned(),
+            Some(header) => header[column].clone(),
             None => (column + 1).to_string(),
         }
     }
@@ -94,7 +117,7 @@ impl<'a> Table<'a> {
         &self,
         mut columns: impl Iterator<Item = usize>,
     ) -> Result<(), FileError> {
-        let Records::Columns(all, _) = self.records else { return Ok(()) };
+        let Entries::Columns(all) = &self.entries else { return Ok(()) };
         let refused = columns.find_map(|column| all.refused(column).map(|what| (column, what)));
         refused.map_or(Ok(()), |(column, what)| {
             Err(FileError::new(what, "numbers or text").in_column(quote(self.name(column).as_bytes())))
@@ -108,12 +131,12 @@ impl<'a> Table<'a> {
     /// The column of this name, if there is one.
     fn find(&self, name: &str) -> Result<Option<usize>, FileError> {
         let Some(header) = &self.header else { return Ok(None) };
-        let mut found = (0..self.width).filter(|&column| header[column].text() == name);
+        let mut found = (0..self.width).filter(|&column| header[column] == name);
         let mut column = found.next();
         let mut again = found.next();
         if column.is_none() {
             // Blanks around the names of a header are no part of the name that was asked for.
-            let mut found = (0..self.width).filter(|&column| header[column].text().trim() == name);
+            let mut found = (0..self.width).filter(|&column| header[column].trim() == name);
             (column, again) = (found.next(), found.next());
         }
         match again {
@@ -145,7 +168,7 @@ impl<'a> Table<'a> {
         if self.header.is_none() {
             return Ok(false);
         }
-        let mut records = self.records.clone();
+        let mut records = self.records()?;
         while let Some(field) = records.next_first()? {
             if !field.is_number_or_missing() {
                 return Ok(true);
@@ -163,7 +186,7 @@ impl<'a> Table<'a> {
         if !self.first_column_is_labels(dimensions)? {
             return Ok(false);
         }
-        let mut records = self.records.clone();
+        let mut records = self.records()?;
         let mut others = 0_usize;
         let mut are_decimals = true;
         let mut numbers = Vec::new();
@@ -179,36 +202,36 @@ impl<'a> Table<'a> {
             }
         }
         match are_decimals || others * 10 <= others + numbers.len() && !are_ids(numbers) {
-            true => Err(self.unlike_the_others()),
+            true => Err(self.unlike_the_others()?),
             false => Ok(true),
         }
     }
 
     /// The error of the first entry of the first column that is no number, where nearly all of the others are measured ones.
-    fn unlike_the_others(&self) -> FileError {
-        let (mut records, mut fields) = (self.records.clone(), Vec::new());
-        while let Ok(Some(line)) = records.next(&mut fields) {
-            if is_blank(&fields) || fields[0].is_number_or_missing() {
+    fn unlike_the_others(&self) -> Result<FileError, FileError> {
+        let mut records = self.records()?;
+        while let Some(record) = records.next()? {
+            if record.is_blank() || record.field(0).is_number_or_missing() {
                 continue;
             }
             let name = self.name(0);
-            let error = unreadable::error(&fields[0]).at_line(line).in_column(quote(name.as_bytes()));
-            return match error.help {
+            let error = unreadable::error(&record.field(0));
+            let error = error.at_line(record.line).in_column(quote(name.as_bytes()));
+            return Ok(match error.help {
                 Some(_) => error,
                 None => error.with_help(format!(
                     "nearly all entries of {} are numbers; if they are labels, leave its name in the header empty",
                     quote(name.as_bytes())
                 )),
-            };
+            });
         }
-        FileError::new("a first column of numbers and text", "one of them")
+        Ok(FileError::new("a first column of numbers and text", "one of them"))
     }
 
     /// Whether the first name of the header is empty or that of the first axis.
     fn first_name_marks_labels(&self, dimensions: &[Dimension<'_>]) -> bool {
         let Some(header) = &self.header else { return false };
-        let name = header[0].text();
-        let name = name.trim();
+        let name = header[0].trim();
         is_row_index(name)
             || dimensions
                 .first()
@@ -237,16 +260,15 @@ impl Table<'_> {
 
 /// Whether no entry of a column is empty or stands twice.
 pub(super) fn can_be_labels(table: &Table<'_>, column: usize) -> Result<bool, FileError> {
-    let mut records = table.records.clone();
-    let mut fields = Vec::new();
+    let mut records = table.records()?;
     let mut collector = Collector::default();
-    while records.next(&mut fields)?.is_some() {
-        let Some(field) = fields.get(column).filter(|_| !is_blank(&fields)) else { continue };
+    while let Some(record) = records.next()? {
+        let Some(field) = record.get(column).filter(|_| !record.is_blank()) else { continue };
         let text = field.text();
         if check_label(&text).is_err() {
             return Ok(false);
         }
-        collector.push(text);
+        collector.push(&text);
     }
     Ok(first_repeated(&collector.finish()).is_none())
 }
@@ -272,33 +294,35 @@ fn body(
     values: &[usize],
     options: &ReadOptions<'_>,
 ) -> Result<Body, FileError> {
-    let mut records = table.records.clone();
-    let mut fields = Vec::new();
-    let mut label_columns: Vec<Collector<'_>> = labels.iter().map(|_| Collector::default()).collect();
+    /// So many fields are read before somebody looks whether there is memory for more.
+    const LOOK: usize = 1 << 20;
+    let mut records = table.records()?;
+    let mut label_columns: Vec<Collector> = labels.iter().map(|_| Collector::default()).collect();
     let mut numbers = Numbers::new(values.len());
     let mut texts = Collector::default();
     let mut lines = Lines::new(if values.is_empty() { 1 } else { values.len() });
-    let mut rows = 0;
-    while let Some(line) = records.next(&mut fields)? {
-        if fields.len() != table.width {
+    let (mut rows, mut looked) = (0, 0);
+    while let Some(record) = records.next()? {
+        let line = record.line;
+        if record.len() != table.width {
             // An empty line in a table of several columns carries nothing.
-            if is_blank(&fields) {
+            if record.is_blank() {
                 continue;
             }
             return Err(FileError::new(
-                count(fields.len(), "field"),
+                count(record.len(), "field"),
                 format!("{}, as in the first line", table.width),
             )
             .at_line(line));
         }
         for (collector, &column) in label_columns.iter_mut().zip(labels) {
-            let text = fields[column].text();
+            let text = record.field(column).text();
             check_label(&text)
                 .map_err(|error| error.at_line(line).in_column(quote(table.name(column).as_bytes())))?;
-            collector.push(text);
+            collector.push(&text);
         }
         for (place, &column) in values.iter().enumerate() {
-            let field = &fields[column];
+            let field = &record.field(column);
             if options.wanted == Wanted::Text {
                 let text = field.text();
                 if field.is_missing() {
@@ -306,7 +330,7 @@ fn body(
                 } else {
                     check_label(&text)
                         .map_err(|error| error.at_line(line).in_column(column_name(table, column)))?;
-                    texts.push(text);
+                    texts.push(&text);
                 }
             } else {
                 let name = || column_name(table, column);
@@ -315,12 +339,27 @@ fn body(
         }
         lines.push(line);
         rows += 1;
+        looked += table.width;
+        if looked >= LOOK {
+            looked = 0;
+            let held =
+                numbers.bytes() + label_columns.iter().chain([&texts]).map(Collector::bytes).sum::<usize>();
+            room_to_grow(held).map_err(|error| records.inflated().map_or(error, bytes::inflated_too_much))?;
+        }
     }
     let values = match options.wanted {
         Wanted::Text => Values::Text(texts.finish()),
         Wanted::Numbers | Wanted::Positions | Wanted::Optional => Values::Numbers(numbers.finish().into()),
     };
     Ok(Body { labels: label_columns.into_iter().map(Collector::finish).collect(), values, lines, rows })
+}
+
+/// Refuses a table whose lists, which have so many bytes, cannot grow by a quarter.
+fn room_to_grow(held: usize) -> Result<(), FileError> {
+    bytes::memory_for(held / 4, "").map_err(|error| {
+        let found = format!("a table of which {} were read, without an end", memory::text(held));
+        FileError { found, ..error }
+    })
 }
 
 /// Refuses empty labels and labels with line breaks, since labels are written one a line.
@@ -340,7 +379,7 @@ pub(super) fn check_label(label: &str) -> Result<(), FileError> {
 /// A column as a message names it.
 fn column_name(table: &Table<'_>, column: usize) -> String {
     match &table.header {
-        Some(header) => quote(header[column].text().as_bytes()),
+        Some(header) => quote(header[column].as_bytes()),
         None => (column + 1).to_string(),
     }
 }

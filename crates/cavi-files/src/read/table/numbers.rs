@@ -3,6 +3,7 @@
 use super::unreadable;
 use crate::error::{FileError, quote};
 use crate::read::records::Field;
+use crate::read::steady;
 
 /// Numbers of so many columns. A column that says of all its entries whether something is so, `TRUE` or `FALSE`, is one of 1 and 0.
 pub(super) struct Numbers {
@@ -24,7 +25,7 @@ impl Numbers {
     pub(super) fn push(&mut self, column: usize, field: &Field<'_>) -> Result<(), FileError> {
         match field.cell() {
             Some(number) if !self.truths[column] || number.is_nan() => {
-                self.values.push(number);
+                steady::push(&mut self.values, number);
                 Ok(())
             }
             _ => self.push_truth(column, field),
@@ -36,7 +37,7 @@ impl Numbers {
         match truth {
             Some(truth) if self.truths[column] || self.is_missing_so_far(column) => {
                 self.truths[column] = true;
-                self.values.push(truth);
+                steady::push(&mut self.values, truth);
                 Ok(())
             }
             None if self.truths[column] => {
@@ -52,7 +53,12 @@ impl Numbers {
         self.values.iter().skip(column).step_by(self.truths.len()).all(|value| value.is_nan())
     }
 
+    /// The bytes of the numbers so far.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(self.values.as_slice())
+    }
+
     pub(super) fn finish(self) -> Vec<f64> {
-        self.values
+        steady::fitted(self.values)
     }
 }

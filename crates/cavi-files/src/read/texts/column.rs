@@ -1,10 +1,11 @@
 //! A column of text in a table, one document a row.
 
+use std::borrow::Cow;
+
 use super::{Counter, TextReading};
 use crate::content::{Content, MISSING};
 use crate::error::{FileError, list, quote};
 use crate::read::collector::Collector;
-use crate::read::records::is_blank;
 use crate::read::table::{Table, check_label, named_column};
 use crate::read::{ReadOptions, Wanted, ids};
 
@@ -72,10 +73,9 @@ pub(crate) fn read(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Optio
 
 /// Whether every entry of a column is a number or missing.
 fn is_numbers(table: &Table<'_>, column: usize) -> Result<bool, FileError> {
-    let mut records = table.records.clone();
-    let mut fields = Vec::new();
-    while records.next(&mut fields)?.is_some() {
-        if fields.get(column).is_some_and(|field| !field.is_number_or_missing()) {
+    let mut records = table.records()?;
+    while let Some(record) = records.next()? {
+        if record.get(column).is_some_and(|field| !field.is_number_or_missing()) {
             return Ok(false);
         }
     }
@@ -99,42 +99,41 @@ fn documents(
     label: Option<usize>,
     reading: &TextReading<'_>,
 ) -> Result<Content, FileError> {
-    let mut records = table.records.clone();
-    let mut fields = Vec::new();
-    let mut cells = Vec::new();
+    let mut records = table.records()?;
+    // The texts of rows, which stand together in a document only when all labels are known; empty where they are missing.
+    let mut cells: Vec<Box<str>> = Vec::new();
     let mut labels = Collector::default();
-    while let Some(line) = records.next(&mut fields)? {
-        if fields.len() != table.width {
-            if is_blank(&fields) {
+    let mut counter = Counter::new(reading);
+    while let Some(record) = records.next()? {
+        let line = record.line;
+        if record.len() != table.width {
+            if record.is_blank() {
                 continue;
             }
-            let found = crate::error::count(fields.len(), "field");
+            let found = crate::error::count(record.len(), "field");
             let expected = format!("{}, as in the first line", table.width);
             return Err(FileError::new(found, expected).at_line(line));
         }
-        if let Some(label) = label {
-            let text = fields[label].text();
-            check_label(&text)
-                .map_err(|error| error.at_line(line).in_column(quote(table.name(label).as_bytes())))?;
-            labels.push(text);
+        let cell = record.field(texts);
+        let cell = if cell.is_missing() { Cow::Borrowed("") } else { cell.text() };
+        match label {
+            Some(label) => {
+                let text = record.field(label).text();
+                check_label(&text)
+                    .map_err(|error| error.at_line(line).in_column(quote(table.name(label).as_bytes())))?;
+                labels.push(&text);
+                cells.push(cell.into());
+            }
+            None => {
+                counter.begin();
+                counter.add(&cell);
+            }
         }
-        cells.push(fields[texts]);
     }
-    let labels = labels.finish();
-    let mut counter = Counter::new(reading);
-    let add = |counter: &mut Counter<'_>, row: usize| {
-        let cell = &cells[row];
-        if !cell.is_missing() {
-            counter.add(&cell.text());
-        }
-    };
     if label.is_none() {
-        for row in 0..cells.len() {
-            counter.begin();
-            add(&mut counter, row);
-        }
         return counter.finish("row", None);
     }
+    let labels = labels.finish();
     // The rows of each document, in the order of the table.
     let mut rows: Vec<Vec<usize>> = vec![Vec::new(); labels.names.len()];
     for (row, code) in labels.codes.iter().enumerate().filter(|(_, code)| **code != MISSING) {
@@ -142,7 +141,7 @@ fn documents(
     }
     for rows in rows {
         counter.begin();
-        rows.into_iter().for_each(|row| add(&mut counter, row));
+        rows.into_iter().for_each(|row| counter.add(&cells[row]));
     }
     counter.finish("row", Some(labels.names))
 }
