@@ -101,13 +101,14 @@ fn by_the_plan_of_passes(
         ranges(sharded.positions(), shards).into_iter().map(|range| sharded.part(range)).collect();
     let bounds: Vec<Bound> = parts.iter().map(Part::bound).collect();
     let meeting = Meeting::new(parts.len(), 0..parts.len(), parts.len(), None);
+    let common = sharded.common();
     let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
-        let (sharded, meeting) = (&sharded, &meeting);
+        let (sharded, meeting, common) = (&sharded, &meeting, &common);
         let begin = |(shard, (part, bound)): (usize, (&'_ Part<'_>, &'_ Bound))| {
             let (part, bound): (&Part, &Bound) = (part, bound);
             let own = sharded.parameters(part, from);
             let mut executor = sharded
-                .executor(part, bound, own, 1, Box::new(meeting.member(shard)))
+                .executor(part, bound, own, 1, (Box::new(meeting.member(shard)), common))
                 .map_err(|own| own.0)?;
             meeting.enter();
             let schedule = program.schedule();

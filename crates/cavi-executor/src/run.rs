@@ -20,6 +20,7 @@ mod assemble;
 mod buffers;
 mod changes;
 mod collapsed;
+pub(crate) mod common;
 mod compute;
 mod constants;
 mod contract;
@@ -53,6 +54,7 @@ use crate::plan::{Plan, Precision, Unplanned, plan};
 use crate::trouble::Trouble;
 pub use ascend::Allocations;
 use bound::Total;
+pub(crate) use buffers::Array;
 pub(crate) use extrapolate::{coordinates, move_to};
 use joint::Joint;
 pub use resume::Digits;
@@ -117,7 +119,7 @@ impl<'a> Executor<'a> {
         bound: &'a Bound,
         parameters: Parameters,
         stored: (usize, Precision),
-        given: (Joint, Vec<Option<Vec<f64>>>),
+        given: (Joint, Vec<Option<Array<'static>>>),
     ) -> Result<Executor<'a>, Unplanned> {
         Executor::planned(plan, equations, bound, parameters, stored, Some(given))
     }
@@ -168,13 +170,15 @@ impl<'a> Executor<'a> {
         self.state.work.plan.text(self.state.work.equations)
     }
 
-    /// The most memory that the run holds at a time, in bytes: data, parameters, and everything that follows from them.
+    /// The most memory that the run holds at a time, in bytes: data, parameters, and everything that follows from them; of a shard
+    /// without what it has in common with others ([`Executor::common_bytes`]).
     pub fn peak_bytes(&self) -> usize {
         let masks: usize = self.state.masks.values().map(Mask::bytes).sum();
         let before: usize =
             self.moves.before.iter().flatten().map(|column| size_of_val(column.as_slice())).sum();
         let sites: usize = self.sites.all.iter().map(SiteState::bytes).sum();
-        self.outgrown.max(masks + self.state.work.plan.bytes(self.state.work.equations) + sites + before)
+        let plan = self.state.work.plan.bytes(self.state.work.equations);
+        self.outgrown.max(masks + plan.saturating_sub(self.state.lent_bytes()) + sites + before)
     }
 
     /// Brings the allocations to their optimum, as far as these blocks read them.

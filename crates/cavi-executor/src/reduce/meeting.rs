@@ -34,6 +34,8 @@ pub struct Meeting {
     threads: usize,
     exchange: Option<Arc<dyn Exchange>>,
     table: Mutex<Table>,
+    /// Memory for sums, from one to the next.
+    kept: Mutex<Vec<Vec<f64>>>,
     /// A round is over.
     over: Condvar,
     /// One more may work.
@@ -75,8 +77,8 @@ impl Meeting {
         exchange: Option<Arc<dyn Exchange>>,
     ) -> Arc<Meeting> {
         let (over, free) = (Condvar::new(), Condvar::new());
-        let table = Mutex::new(Table::default());
-        Arc::new(Meeting { shards, own, threads: threads.max(1), exchange, table, over, free })
+        let (table, kept) = (Mutex::default(), Mutex::default());
+        Arc::new(Meeting { shards, own, threads: threads.max(1), exchange, table, kept, over, free })
     }
 
     /// The seat of a shard of the range.
@@ -104,6 +106,20 @@ impl Meeting {
         self.over.notify_all();
     }
 
+    /// Memory for so many values: what is kept and at most twice as large, with what it held.
+    fn room(&self, length: usize) -> Vec<f64> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |own: &Vec<f64>| (length..=2 * length).contains(&own.capacity());
+        kept.iter().position(fits).map(|place| kept.swap_remove(place)).unwrap_or_default()
+    }
+
+    /// Keeps memory.
+    fn keep(&self, values: Vec<f64>) {
+        if values.capacity() > 0 {
+            self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(values);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -121,7 +137,7 @@ impl Meeting {
         &self,
         shard: usize,
         asked: Asked,
-        values: &[f64],
+        values: Vec<f64>,
         ballot: Option<&Ballot>,
     ) -> Result<(Arc<Vec<f64>>, Ballot), Halt> {
         let mut table = self.lock();
@@ -145,16 +161,18 @@ impl Meeting {
         if let Some(ballot) = ballot {
             table.ballot.join(ballot);
         }
-        if !values.is_empty() {
+        let length = values.len();
+        if length > 0 {
             table = self.add(table, Subtree::leaf(shard, values));
         }
         table.added += 1;
         if table.added == self.own.len() {
-            let outcome = self.finish(&mut table, &asked, values.len());
+            let outcome = self.finish(&mut table, &asked, length);
             (table.arrived, table.added, table.asked) = (0, 0, None);
             match outcome {
                 Ok(total) => {
-                    table.total = Arc::new(total);
+                    let last = std::mem::replace(&mut table.total, Arc::new(total));
+                    Arc::try_unwrap(last).into_iter().for_each(|last| self.keep(last));
                     table.outcome = std::mem::take(&mut table.ballot);
                 }
                 Err(Halt(why)) => table.halted = Some(why),
@@ -180,7 +198,9 @@ impl Meeting {
         while let Some(place) = table.held.iter().position(|other| own.is_sibling_of(other)) {
             let other = table.held.swap_remove(place);
             drop(table);
-            own = own.with(other);
+            let (sum, left) = own.with(other);
+            self.keep(left);
+            own = sum;
             table = self.lock();
         }
         table.held.push(own);
@@ -289,13 +309,29 @@ impl fmt::Debug for Meeting {
 
 impl Reducer for Member {
     fn sum(&mut self, key: Key, values: &mut [f64]) -> Result<(), Halt> {
-        let (total, _) = self.meeting.meet(self.shard, (key, Some(values.len())), values, None)?;
+        let mut own = self.meeting.room(values.len());
+        own.clear();
+        own.extend_from_slice(values);
+        let (total, _) = self.meeting.meet(self.shard, (key, Some(values.len())), own, None)?;
         values.copy_from_slice(&total);
         Ok(())
     }
 
+    fn total(&mut self, key: Key, values: Vec<f64>) -> Result<Arc<Vec<f64>>, Halt> {
+        let (total, _) = self.meeting.meet(self.shard, (key, Some(values.len())), values, None)?;
+        Ok(total)
+    }
+
+    fn room(&mut self, length: usize) -> Vec<f64> {
+        self.meeting.room(length)
+    }
+
+    fn keep(&mut self, values: Vec<f64>) {
+        self.meeting.keep(values);
+    }
+
     fn vote(&mut self, key: Key, ballot: &mut Ballot) -> Result<(), Halt> {
-        *ballot = self.meeting.meet(self.shard, (key, None), &[], Some(ballot))?.1;
+        *ballot = self.meeting.meet(self.shard, (key, None), Vec::new(), Some(ballot))?.1;
         Ok(())
     }
 

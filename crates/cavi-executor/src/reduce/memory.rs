@@ -50,15 +50,15 @@ impl Memory {
             let (below, above) = levels.split_at_mut(level);
             let below = &below[level - 1];
             let (left, right) = (&below[2 * place], below.get(2 * place + 1).and_then(Option::as_ref));
+            let sum = &mut above[0][place];
             match (left, right) {
-                (Some(left), right) => {
-                    put(&mut above[0][place], left);
-                    if let (Some(right), Some(sum)) = (right, &mut above[0][place]) {
-                        sum.iter_mut().zip(right).for_each(|(sum, right)| *sum += right);
-                    }
+                (Some(left), Some(right)) => {
+                    let sum = room(sum, left.len());
+                    let both = left.iter().zip(right);
+                    sum.iter_mut().zip(both).for_each(|(sum, (left, right))| *sum = left + right);
                 }
-                (None, Some(right)) => put(&mut above[0][place], right),
-                (None, None) => above[0][place] = None,
+                (Some(one), None) | (None, Some(one)) => put(sum, one),
+                (None, None) => *sum = None,
             }
         }
         if let Some(total) = levels.last().and_then(|root| root[0].as_ref()) {
@@ -69,10 +69,14 @@ impl Memory {
 
 /// Copies values into the memory of what was there.
 fn put(to: &mut Option<Vec<f64>>, values: &[f64]) {
-    match to {
-        Some(own) if own.len() == values.len() => own.copy_from_slice(values),
-        own => *own = Some(values.to_vec()),
-    }
+    room(to, values.len()).copy_from_slice(values);
+}
+
+/// As many values in the memory of what was there.
+fn room(own: &mut Option<Vec<f64>>, length: usize) -> &mut [f64] {
+    let own = own.get_or_insert_default();
+    own.resize(length, 0.0);
+    own
 }
 
 impl Visit {

@@ -21,6 +21,10 @@ mod memory;
 mod tests;
 mod tree;
 
+use std::sync::Arc;
+
+use cavi_numerics::Scratch;
+
 pub use ballot::Ballot;
 pub use exchange::{Exchange, all_bytes, of_first};
 pub(crate) use meeting::{FEW, HEAD};
@@ -50,6 +54,25 @@ pub trait Reducer: Send + Sync {
     /// # Errors
     /// If the sum is not to be had; then `values` may be anything.
     fn sum(&mut self, key: Key, values: &mut [f64]) -> Result<(), Halt>;
+
+    /// The same of values that are given away, and may be lent to all shards of the process when they come back.
+    ///
+    /// # Errors
+    /// If the sum is not to be had.
+    fn total(&mut self, key: Key, mut values: Vec<f64>) -> Result<Arc<Vec<f64>>, Halt> {
+        self.sum(key, &mut values)?;
+        Ok(Arc::new(values))
+    }
+
+    /// Memory for so many values that are going to be summed, with what it held; it may have less room.
+    fn room(&mut self, length: usize) -> Vec<f64> {
+        Scratch::room(length)
+    }
+
+    /// Keeps memory that such values had.
+    fn keep(&mut self, values: Vec<f64>) {
+        Scratch::keep(values);
+    }
 
     /// Joins what all shards found.
     ///

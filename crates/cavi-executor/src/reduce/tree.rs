@@ -15,8 +15,8 @@ pub(super) struct Subtree {
 
 impl Subtree {
     /// That of one chunk.
-    pub fn leaf(chunk: usize, values: &[f64]) -> Subtree {
-        Subtree { level: 0, number: chunk as u32, sum: copy(values) }
+    pub fn leaf(chunk: usize, values: Vec<f64>) -> Subtree {
+        Subtree { level: 0, number: chunk as u32, sum: values }
     }
 
     /// Whether both have one parent.
@@ -24,11 +24,11 @@ impl Subtree {
         self.level == other.level && self.number ^ 1 == other.number
     }
 
-    /// The parent of both.
-    pub fn with(self, other: Subtree) -> Subtree {
+    /// The parent of both, and memory that is left over.
+    pub fn with(self, other: Subtree) -> (Subtree, Vec<f64>) {
         let (mut left, right) = if self.number.is_multiple_of(2) { (self, other) } else { (other, self) };
-        add(&mut left.sum, right.sum);
-        Subtree { level: left.level + 1, number: left.number / 2, sum: left.sum }
+        add(&mut left.sum, &right.sum);
+        (Subtree { level: left.level + 1, number: left.number / 2, sum: left.sum }, right.sum)
     }
 }
 
@@ -49,7 +49,7 @@ impl Tree {
     /// Level and number of the subtrees that are held once a range of chunks has come, in order of their chunks.
     pub fn whole(chunks: Range<usize>) -> Vec<(u8, u32)> {
         let mut tree = Tree::default();
-        chunks.for_each(|chunk| tree.insert(Subtree::leaf(chunk, &[])));
+        chunks.for_each(|chunk| tree.insert(Subtree::leaf(chunk, Vec::new())));
         let mut whole: Vec<(u8, u32)> = tree.held().map(|(level, number, _)| (level, number)).collect();
         whole.sort_unstable_by_key(|(level, number)| u64::from(*number) << level);
         whole
@@ -57,7 +57,7 @@ impl Tree {
 
     /// The sum of a chunk. Siblings are added as they meet.
     pub fn push(&mut self, chunk: u32, values: &[f64]) {
-        self.insert(Subtree::leaf(chunk as usize, values));
+        self.insert(Subtree::leaf(chunk as usize, copy(values)));
     }
 
     /// What is held: level, number and sum of each subtree, for another state to take in.
@@ -72,7 +72,9 @@ impl Tree {
 
     fn insert(&mut self, mut own: Subtree) {
         while let Some(place) = self.held.iter().position(|other| own.is_sibling_of(other)) {
-            own = own.with(self.held.swap_remove(place));
+            let (sum, left) = own.with(self.held.swap_remove(place));
+            Scratch::keep(left);
+            own = sum;
         }
         self.held.push(own);
     }
@@ -84,16 +86,15 @@ impl Tree {
         let mut rest = self.held.into_iter().rev();
         let mut total = rest.next()?.sum;
         for mut left in rest {
-            add(&mut left.sum, total);
-            total = left.sum;
+            add(&mut left.sum, &total);
+            Scratch::keep(std::mem::replace(&mut total, left.sum));
         }
         Some(total)
     }
 }
 
-fn add(left: &mut [f64], right: Vec<f64>) {
-    left.iter_mut().zip(&right).for_each(|(left, right)| *left += right);
-    Scratch::keep(right);
+fn add(left: &mut [f64], right: &[f64]) {
+    left.iter_mut().zip(right).for_each(|(left, right)| *left += right);
 }
 
 /// A copy that another thread may finish, in memory that this one keeps.

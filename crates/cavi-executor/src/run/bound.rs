@@ -9,9 +9,10 @@ use cavi_numerics::{Scratch, reduce};
 
 use super::Executor;
 use super::rows::{Column, entropies, expect};
-use super::state::family;
+use super::state::{State, family};
 use crate::observed::Observed;
 use crate::plan::parts::Parts;
+use crate::plan::tensor::NodeId;
 
 /// The bound when it was last taken.
 #[derive(Default)]
@@ -98,31 +99,11 @@ impl Executor<'_> {
             self.state.evaluate(node);
         }
         let rows = self.state.take_pair(id);
-        let descriptors = views(&self.state.parameters.blocks[id.index()]);
-        let columns = self.state.columns(&prior);
-        let mut rows = rows
-            .unwrap_or_else(|| entropies(family, &parts, &descriptors, &columns, &self.state.work.threads));
-        // What is observed has no entropy.
-        if let Some(observed) = &self.state.work.observed[id.index()] {
-            let prior = columns.whole(&parts);
-            for (row, value) in observed.rows() {
-                let each = |column: &Column| column.len() / layout.rows;
-                let own: Views = prior
-                    .iter()
-                    .map(|column| &column[row * each(column)..(row + 1) * each(column)])
-                    .collect();
-                rows[row] = Observed::pair(family, &layout, value, &own);
-            }
-        }
-        if let Some(node) = block_plan.weight {
-            for (row, weight) in rows.iter_mut().zip(self.state.values[node.index()].iter()) {
-                *row = if *weight == 0.0 { 0.0 } else { *row * weight };
-            }
-        }
-        drop(descriptors);
+        let reads = prior.iter().map(|(node, _)| *node).chain(block_plan.weight);
+        let mut sums = self
+            .state
+            .once_for_all(id, reads, |state| state.entropy((id, &parts), &prior, block_plan.weight, rows));
         self.state.forget_prepared(&prior);
-        let mut sums = [reduce::sum(&rows), rows.iter().map(|row| row.abs()).sum()];
-        Scratch::keep(rows);
         self.state.join_block("entropy", id, &mut sums);
         (sums[0], sums[1])
     }
@@ -184,5 +165,42 @@ impl Executor<'_> {
         let mut total = [total];
         self.state.join_block("terms", id, &mut total);
         total[0]
+    }
+}
+
+impl State<'_> {
+    /// The sum of the entropies of a block's rows, and of their absolute values; `known` are the rows if they have been worked out.
+    fn entropy(
+        &self,
+        (id, parts): (BlockId, &Parts),
+        prior: &[(NodeId, bool)],
+        weight: Option<NodeId>,
+        known: Option<Vec<f64>>,
+    ) -> [f64; 2] {
+        let (family, layout) = (family(self.work.equations, id), &self.work.plan.layouts[id.index()]);
+        let descriptors = views(&self.parameters.blocks[id.index()]);
+        let columns = self.columns(prior);
+        let mut rows =
+            known.unwrap_or_else(|| entropies(family, parts, &descriptors, &columns, &self.work.threads));
+        // What is observed has no entropy.
+        if let Some(observed) = &self.work.observed[id.index()] {
+            let prior = columns.whole(parts);
+            for (row, value) in observed.rows() {
+                let each = |column: &Column| column.len() / layout.rows;
+                let own: Views = prior
+                    .iter()
+                    .map(|column| &column[row * each(column)..(row + 1) * each(column)])
+                    .collect();
+                rows[row] = Observed::pair(family, layout, value, &own);
+            }
+        }
+        if let Some(node) = weight {
+            for (row, weight) in rows.iter_mut().zip(self.values[node.index()].iter()) {
+                *row = if *weight == 0.0 { 0.0 } else { *row * weight };
+            }
+        }
+        let sums = [reduce::sum(&rows), rows.iter().map(|row| row.abs()).sum()];
+        Scratch::keep(rows);
+        sums
     }
 }

@@ -11,6 +11,7 @@ use cavi_numerics::kernels::masked::masked_sums;
 use cavi_numerics::reduce::has_nan;
 
 use super::assemble::{pairs, put, square, take};
+use super::buffers::Array;
 use super::elementwise::{elementwise, pairwise, room, zeros};
 use super::rows::expect;
 use super::state::{State, family};
@@ -21,9 +22,13 @@ use crate::plan::tensor::{NodeId, Operation};
 
 impl State<'_> {
     /// The values of a node, in the memory of its last ones where that is enough.
-    pub(super) fn compute(&mut self, id: NodeId, memory: Vec<f64>) -> Vec<f64> {
-        let mut out = memory;
+    pub(super) fn compute(&mut self, id: NodeId, memory: Vec<f64>) -> Array<'static> {
         let index = id.index();
+        let mut out = memory;
+        if self.is_partial(id) {
+            // What is given away for a sum comes back from any shard.
+            out = self.memory(out, self.work.plan.nodes[index].len());
+        }
         match &self.work.plan.nodes[index].operation {
             Operation::Static(_) | Operation::Counts(..) | Operation::Held(_) => {}
             Operation::Point(block, member) => {
@@ -56,12 +61,13 @@ impl State<'_> {
                 } else if split > 0 {
                     // What the shard has of sums over all of them, and what all have alike.
                     self.sum(id, 0..split, None, &mut out);
-                    self.join("step", (index, 0), &mut out);
-                    if split < all {
-                        let mut rest = Scratch::zeros(out.len());
-                        self.sum(id, split..all, None, &mut rest);
-                        out.iter_mut().zip(&*rest).for_each(|(out, rest)| *out += rest);
+                    if split == all {
+                        return self.join_whole(index, out);
                     }
+                    self.join_step((index, 0), &mut out);
+                    let mut rest = Scratch::zeros(out.len());
+                    self.sum(id, split..all, None, &mut rest);
+                    out.iter_mut().zip(&*rest).for_each(|(out, rest)| *out += rest);
                 } else {
                     self.sum(id, 0..all, opened, &mut out);
                 }
@@ -72,7 +78,7 @@ impl State<'_> {
                 let of = (self.values[sum.of.index()].as_ref(), sum.last);
                 masked_sums(mask, sum.coefficient, of, &mut out, &self.work.threads);
                 if self.is_partial(id) {
-                    self.join("step", (index, 0), &mut out);
+                    return self.join_whole(index, out);
                 }
             }
             Operation::Map(function, node) => {
@@ -118,8 +124,9 @@ impl State<'_> {
                 self.allotted(*what, weights, &mut out);
             }
         }
-        out
+        Array::Own(out)
     }
+
     /// Adds some of a node's contractions to zeros.
     fn sum(&mut self, id: NodeId, parts: Range<usize>, opened: Option<Opened>, out: &mut [f64]) {
         let parts = || &self.work.prepared[id.index()][parts.clone()];
@@ -156,7 +163,7 @@ impl State<'_> {
             own.fill(0.0);
             self.sum(id, part..part + 1, None, &mut own);
             if part < split {
-                self.join("step", (id.index(), part), &mut own);
+                self.join_step((id.index(), part), &mut own);
             }
             for ((out, size), own) in out.iter_mut().zip(&mut *sizes).zip(&*own) {
                 *out += own;

@@ -3,7 +3,6 @@
 //! In come values and a contraction that the plan has [`Prepared`]; the sums are added to the output. A product with an infinite
 //! factor and one that is exactly 0 is 0 in the guarded ways, which are taken where the plain ones gave no number.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -11,6 +10,7 @@ use cavi_numerics::Threads;
 use cavi_numerics::kernels::contract::{Letters, Operand, Operands, Output, Step, contract};
 use smallvec::SmallVec;
 
+use super::buffers::Array;
 use crate::plan::prepared::{Prepared, Reach, steps};
 use crate::plan::tensor::{Index, Maps, NodeId};
 
@@ -25,7 +25,7 @@ pub struct Way {
 
 impl Prepared {
     /// Adds the contraction to `out`.
-    pub fn run(&self, values: &[Cow<[f64]>], maps: &Maps, out: &mut [f64], threads: &Threads) {
+    pub fn run(&self, values: &[Array], maps: &Maps, out: &mut [f64], threads: &Threads) {
         if self.is_multiple() {
             const CHUNK: usize = 1 << 14;
             let from = &values[self.operands[0].0.index()];
@@ -49,7 +49,7 @@ impl Prepared {
     /// there.
     pub fn run_rows(
         &self,
-        values: &[Cow<[f64]>],
+        values: &[Array],
         maps: &Maps,
         range: Range<usize>,
         out: &mut [f64],
@@ -86,7 +86,7 @@ impl Prepared {
     }
 
     /// Adds the contraction to `out` product by product; one with a factor that is exactly 0 is 0, whatever the others are.
-    pub fn run_guarded(&self, values: &[Cow<[f64]>], maps: &Maps, out: &mut [f64]) {
+    pub fn run_guarded(&self, values: &[Array], maps: &Maps, out: &mut [f64]) {
         let operands: Operands<Operand> = self
             .operands
             .iter()
@@ -102,7 +102,7 @@ impl Prepared {
     pub fn run_some(
         &self,
         (along, range): (Index, Range<usize>),
-        values: &[Cow<[f64]>],
+        values: &[Array],
         rows: &BTreeMap<NodeId, Vec<f64>>,
         maps: &Maps,
         out: &mut [f64],

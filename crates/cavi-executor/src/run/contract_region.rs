@@ -229,7 +229,7 @@ fn taken<'a>(
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
+    use crate::run::Array;
 
     use super::super::region::gathered;
     use super::*;
@@ -270,7 +270,7 @@ mod tests {
                 Node::new(Operation::Static(String::new()), &loops)
             })
             .collect();
-        let values: Vec<Cow<[f64]>> = nodes
+        let values: Vec<Array> = nodes
             .iter()
             .map(|node| (0..node.len()).map(|place| ((place * 7 + 3) % 11) as f64 - 4.5).collect())
             .collect();

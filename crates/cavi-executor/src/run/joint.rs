@@ -5,10 +5,17 @@
 
 use cavi_algebra::{BlockId, SiteId};
 
+use std::sync::Arc;
+
+use cavi_numerics::Scratch;
+
 use super::Executor;
+use super::buffers::Array;
+use super::common::{Common, Seen};
 use super::state::State;
+use crate::layout::Parameters;
 use crate::plan::Place;
-use crate::plan::tensor::NodeId;
+use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::reduce::{Ballot, Halt, Key, Reducer};
 use crate::schedule::Schedule;
 use crate::trouble::Trouble;
@@ -29,6 +36,27 @@ pub struct Joint {
     pub halted: Option<String>,
     /// Brings the shards together.
     pub reducer: Box<dyn Reducer>,
+    /// What the shards of this process hold once.
+    pub common: Arc<Common>,
+    /// The versions of what this one has of it.
+    pub seen: Seen,
+}
+
+/// What all shards share, on its way from one that was visited to the next.
+#[derive(Default)]
+pub struct Shared {
+    /// The columns that all share, by block and column; empty for the others.
+    columns: Vec<Vec<Vec<f64>>>,
+    /// Their versions, by block.
+    versions: Vec<u64>,
+}
+
+impl Shared {
+    /// Puts the columns where they are among those of the whole.
+    pub fn put(&self, whole: &mut Parameters) {
+        let columns = self.columns.iter().flatten().zip(whole.blocks.iter_mut().flatten());
+        columns.filter(|(own, _)| !own.is_empty()).for_each(|(own, whole)| whole.clone_from(own));
+    }
 }
 
 impl Joint {
@@ -41,6 +69,18 @@ impl Joint {
             }
         }
         values.fill(f64::NAN);
+    }
+
+    /// The same of values that are given away. What comes back may be lent to all shards of the process.
+    fn total(&mut self, key: Key, values: Vec<f64>) -> Array<'static> {
+        let length = values.len();
+        if self.halted.is_none() {
+            match self.reducer.total(key, values) {
+                Ok(total) => return Array::Lent(total),
+                Err(Halt(why)) => self.halted = Some(why),
+            }
+        }
+        Array::Own(vec![f64::NAN; length])
     }
 
     /// Whether any shard found it.
@@ -71,8 +111,43 @@ impl State<'_> {
         self.joint.as_ref().map_or(0, |joint| joint.split[node.index()])
     }
 
+    /// Puts the sums over all shards in the place of those of this one, of a part of a step that is one.
+    pub(super) fn join_step(&mut self, (step, part): (usize, usize), values: &mut [f64]) {
+        self.join("step", (step, part), values);
+        self.summed(step);
+    }
+
+    /// The values of a step, summed over all shards if it is such a sum.
+    pub(super) fn join_whole(&mut self, step: usize, values: Vec<f64>) -> Array<'static> {
+        let Some(joint) = self.joint.as_mut().filter(|joint| joint.places[step] == Place::Partial) else {
+            return Array::Own(values);
+        };
+        let total = joint.total(Key { what: "step", number: step, part: 0 }, values);
+        self.summed(step);
+        total
+    }
+
+    /// Memory for so many values that are summed over all shards: that of the last ones, or what is kept.
+    pub(super) fn memory(&mut self, last: Vec<f64>, length: usize) -> Vec<f64> {
+        match &mut self.joint {
+            Some(joint) if last.capacity() < length => {
+                joint.reducer.keep(last);
+                joint.reducer.room(length)
+            }
+            _ => last,
+        }
+    }
+
+    /// Keeps such memory, for the other shards too.
+    pub(super) fn keep(&mut self, values: Vec<f64>) {
+        match &mut self.joint {
+            Some(joint) => joint.reducer.keep(values),
+            None => Scratch::keep(values),
+        }
+    }
+
     /// Puts the sums over all shards in the place of those of this one.
-    pub(super) fn join(&mut self, what: &'static str, (number, part): (usize, usize), values: &mut [f64]) {
+    fn join(&mut self, what: &'static str, (number, part): (usize, usize), values: &mut [f64]) {
         if let Some(joint) = &mut self.joint {
             joint.sum(Key { what, number, part }, values);
         }
@@ -100,6 +175,16 @@ impl State<'_> {
         }
     }
 
+    /// Forgets sums over all shards that passes gave: they are out of date before they are read again.
+    fn forget_counts(&mut self) {
+        for index in 0..self.work.plan.nodes.len() {
+            let is_counts = matches!(self.work.plan.nodes[index].operation, Operation::Counts(..));
+            if is_counts && self.is_partial(NodeId(index as u32)) {
+                self.values.give_back(index);
+            }
+        }
+    }
+
     /// The outcome of a step for all shards: trouble that one has, all have.
     pub(super) fn agree<T, E: From<Trouble>>(
         &mut self,
@@ -117,11 +202,11 @@ impl State<'_> {
 
 impl<'a> Executor<'a> {
     /// Another shard has moved since this one came by: what all share is as it has become, and the sums over all shards are to be
-    /// asked for again. `shared` are the columns that all share, by block and column; empty for the others.
-    pub fn come_back(&mut self, shared: Vec<Vec<Vec<f64>>>) {
+    /// asked for again.
+    pub fn come_back(&mut self, shared: Shared) {
         let Some(joint) = &self.state.joint else { return };
         let is_shared = joint.shared.clone();
-        for (block, (columns, is_shared)) in shared.into_iter().zip(is_shared).enumerate() {
+        for (block, (columns, is_shared)) in shared.columns.into_iter().zip(is_shared).enumerate() {
             let own = self.state.parameters.blocks[block].iter_mut().zip(columns);
             own.zip(&is_shared)
                 .filter(|(_, is_shared)| **is_shared)
@@ -130,13 +215,16 @@ impl<'a> Executor<'a> {
                 self.state.touch(BlockId::from(block));
             }
         }
+        self.state.passed_on(&shared.versions);
         self.state.stamps.others_moved();
         self.sites.all.iter_mut().for_each(|site| site.last = Default::default());
     }
 
-    /// Gives the columns that all shards share away, and the memory of what follows from them; [`Executor::come_back`] brings them back.
-    pub fn leave(&mut self) -> Vec<Vec<Vec<f64>>> {
-        let Some(joint) = &self.state.joint else { return Vec::new() };
+    /// Gives the columns that all shards share away, and the memory of what follows from them and of sums over all shards;
+    /// [`Executor::come_back`] brings them back.
+    pub fn leave(&mut self) -> Shared {
+        let Some(joint) = &self.state.joint else { return Shared::default() };
+        let versions = joint.seen.blocks().to_vec();
         let blocks = self.state.parameters.blocks.iter_mut().zip(&joint.shared);
         let given = |(own, is_shared): (&mut Vec<Vec<f64>>, &Vec<bool>)| {
             let columns = own.iter_mut().zip(is_shared);
@@ -144,9 +232,10 @@ impl<'a> Executor<'a> {
                 .map(|(own, is_shared)| if *is_shared { std::mem::take(own) } else { Vec::new() })
                 .collect()
         };
-        let shared = blocks.map(given).collect();
+        let columns = blocks.map(given).collect();
         self.state.forget_all();
-        shared
+        self.state.forget_counts();
+        Shared { columns, versions }
     }
 
     /// The columns that belong to positions of this shard, by block and column, and those that all shards share if they are wanted;
@@ -163,11 +252,23 @@ impl<'a> Executor<'a> {
         blocks.map(columns).collect()
     }
 
-    /// Works out what the updates of some blocks read of sums over all shards, so that the others have what this one would give.
+    /// Works out what the updates of some blocks read of sums over all shards, so that the others have what this one would give. What
+    /// follows from these sums is left alone.
     pub fn contribute(&mut self, blocks: &[BlockId]) {
+        let mut seen = vec![false; self.state.work.plan.nodes.len()];
         for block in blocks {
-            let plan = std::sync::Arc::clone(&self.state.work.plan.blocks[block.index()]);
-            plan.updated_from().into_iter().for_each(|node| self.state.evaluate(node));
+            let mut rest = self.state.work.plan.blocks[block.index()].updated_from();
+            while let Some(node) = rest.pop() {
+                if std::mem::replace(&mut seen[node.index()], true) {
+                    continue;
+                }
+                let own = &self.state.work.plan.nodes[node.index()];
+                match own.source() {
+                    Source::Nodes if !self.state.is_partial(node) => rest.extend(own.reads()),
+                    Source::Nodes | Source::Refresh => self.state.evaluate(node),
+                    Source::Given | Source::Block(_) => {}
+                }
+            }
         }
     }
 

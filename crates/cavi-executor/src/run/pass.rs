@@ -15,6 +15,7 @@ use cavi_numerics::kernels::pattern::Pattern;
 use cavi_numerics::{Scratch, Threads, special};
 use smallvec::SmallVec;
 
+use super::buffers::Array;
 use super::elementwise::zeros;
 use super::rows::Column;
 use super::single::{self, Narrow};
@@ -364,8 +365,9 @@ impl State<'_> {
     /// As many zeros for the counts of a log term, in the memory of the last ones.
     pub(super) fn emptied(&mut self, id: SiteId, addend: usize, log: usize, length: usize) -> Vec<f64> {
         let last = self.counts_node(id, addend, log);
-        let last = last.map(|node| self.values.take(node.index()));
-        zeros(last.unwrap_or_default(), length, &self.work.threads)
+        let last = last.map(|node| self.values.memory(node.index())).unwrap_or_default();
+        let memory = self.memory(last, length);
+        zeros(memory, length, &self.work.threads)
     }
 
     /// The weights of a site in the order of its pass.
@@ -482,35 +484,31 @@ impl State<'_> {
                         from[letter] = Step::Stride(inner);
                         inner = inner * size + std::mem::take(&mut padding);
                     }
-                    let mut values = zeros(Vec::new(), shape.iter().product(), &self.work.threads);
+                    let length = shape.iter().product();
+                    let mut values = zeros(self.memory(Vec::new(), length), length, &self.work.threads);
                     let operand = Operand { values: &own, steps: from };
                     let steps = strides.into_iter().map(Step::Stride).collect();
                     let output = Output { values: &mut values, steps };
                     contract(&sizes, 1.0, &[operand], output, &self.work.threads);
-                    Scratch::keep(own);
+                    self.keep(own);
                     values
                 } else {
                     own
                 };
-                let mut values = values;
-                if self.is_partial(node) {
-                    self.join("step", (node.index(), 0), &mut values);
-                }
+                let values = self.join_whole(node.index(), values);
                 let values = match mode.block {
                     Some(block) => self.by_the_copy(block, values),
                     None => values,
                 };
-                self.values.put(node.index(), values);
+                self.values.set(node.index(), values);
                 self.stamps.nodes[node.index()] = clock;
             }
             for (scalar, own) in addend.scalars.iter().zip(scattered) {
-                let Some(mut own) = own else { continue };
+                let Some(own) = own else { continue };
                 let Some(node) = self.counts_node(id, number, scalar.log) else { continue };
-                if self.is_partial(node) {
-                    self.join("step", (node.index(), 0), &mut own);
-                }
+                let own = self.join_whole(node.index(), own);
                 let own = self.by_the_copy(scalar.block, own);
-                self.values.put(node.index(), own);
+                self.values.set(node.index(), own);
                 self.stamps.nodes[node.index()] = clock;
             }
         }
@@ -518,7 +516,7 @@ impl State<'_> {
 
     /// Counts by the copy: those of a row of weight are divided by its weight, which the factors of q of all its copies
     /// share. A row without weight keeps its factor, and reads nothing.
-    fn by_the_copy(&mut self, block: BlockId, mut counts: Vec<f64>) -> Vec<f64> {
+    fn by_the_copy(&mut self, block: BlockId, counts: Array<'static>) -> Array<'static> {
         let Some(node) = self.work.plan.blocks[block.index()].weight else { return counts };
         if self.work.equations.block(block).is_point() || counts.is_empty() {
             return counts;
@@ -526,10 +524,14 @@ impl State<'_> {
         self.evaluate(node);
         let weights = &self.values[node.index()];
         let width = counts.len() / weights.len();
+        let mut counts = match counts {
+            Array::Own(counts) => counts,
+            lent => lent.to_vec(),
+        };
         for (row, weight) in counts.chunks_mut(width).zip(weights.iter()) {
             row.iter_mut().for_each(|count| *count = if *weight == 0.0 { 0.0 } else { *count / weight });
         }
-        counts
+        Array::Own(counts)
     }
 
     /// The node of a log term's counts, if an update reads it.

@@ -11,8 +11,9 @@ use cavi_numerics::kernels::masked::Mask;
 use cavi_numerics::{Scratch, Threads};
 use smallvec::SmallVec;
 
-use super::buffers::Buffers;
+use super::buffers::{Array, Buffers};
 use super::changes::Changes;
+use super::common::Seen;
 use super::elementwise::{in_place, room};
 use super::in_order::Orders;
 use super::joint::Joint;
@@ -65,7 +66,7 @@ pub(super) struct State<'a> {
 }
 
 /// What the run of a shard is given: how it is joined, and for each step that follows from data and constants alone its values.
-pub(super) type Given = (Joint, Vec<Option<Vec<f64>>>);
+pub(super) type Given = (Joint, Vec<Option<Array<'static>>>);
 
 impl<'a> State<'a> {
     /// Before the first step. What follows from data and constants alone is worked out, if it is not given.
@@ -78,17 +79,19 @@ impl<'a> State<'a> {
         given: Option<Given>,
     ) -> Result<State<'a>, Unplanned> {
         let mut state = State::bare(plan, equations, bound, parameters, (threads, precision))?;
-        let Some((joint, constants)) = given else {
+        let Some((mut joint, constants)) = given else {
             state.fold_constants();
             return Ok(state);
         };
         // What others have parts of stays as it is given.
-        let moving = constants.iter().zip(&joint.places);
-        let moving = moving.map(|(own, place)| own.is_none() && *place == Place::Partial);
+        let given: Vec<bool> = constants.iter().map(Option::is_some).collect();
+        let moving = given.iter().zip(&joint.places);
+        let moving = moving.map(|(given, place)| !given && *place == Place::Partial);
         state.stamps = Stamps::joint(&state.work.plan, moving.collect());
+        joint.seen = Seen::new(&state.work.plan, &joint.places, &joint.local, &given);
         for (node, values) in constants.into_iter().enumerate() {
             if let Some(values) = values {
-                state.values.put(node, values);
+                state.values.set(node, values);
                 state.stamps.nodes[node] = 1;
             }
         }
@@ -219,12 +222,15 @@ impl<'a> State<'a> {
         }
         reads.iter().for_each(|read| self.evaluate(*read));
         if self.evaluate_changed(id, newest) {
-            return;
+            return self.is_own(index);
         }
         self.changes.nodes[index] = None;
-        let memory = self.values.take(index);
-        let out = self.compute(id, memory);
-        self.values.put(index, out);
+        if !self.borrow(id) {
+            let memory = self.values.memory(index);
+            let out = self.compute(id, memory);
+            self.values.set(index, out);
+            self.is_own(index);
+        }
         self.stamps.nodes[index] = newest;
         for read in reads {
             if self.work.transient[read.index()] {
@@ -238,10 +244,15 @@ impl<'a> State<'a> {
         let Operation::Held(from) = self.work.plan.nodes[id.index()].operation else { return };
         self.evaluate(from);
         if self.stamps.hold(&self.work.plan, id).is_some() {
-            let held = self.values.take(id.index());
-            let mut held = room(held, self.values[from.index()].len());
-            held.copy_from_slice(&self.values[from.index()]);
-            self.values.put(id.index(), held);
+            let held = self.values.memory(id.index());
+            if let Some(lent) = self.values.lent(from.index()).cloned() {
+                self.values.set(id.index(), Array::Lent(lent));
+            } else {
+                let mut held = room(held, self.values[from.index()].len());
+                held.copy_from_slice(&self.values[from.index()]);
+                self.values.put(id.index(), held);
+            }
+            self.is_same(id.index(), from.index());
         }
     }
 
@@ -287,6 +298,7 @@ impl<'a> State<'a> {
     pub(super) fn touch(&mut self, block: BlockId) {
         self.stamps.touch(block);
         self.changes.blocks[block.index()] = None;
+        self.moved(block);
     }
 }
 

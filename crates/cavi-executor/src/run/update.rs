@@ -121,15 +121,17 @@ impl State<'_> {
         let parts = Parts::new(family(self.work.equations, id), &layout);
         let plan = Arc::clone(&self.work.plan.blocks[id.index()]);
         let natural = self.prepare(&plan.natural, &parts);
-        let mut block = std::mem::take(&mut self.parameters.blocks[id.index()]);
-        let outcome = describe(
-            &parts,
-            &self.columns(&natural),
-            &mut views_mut(&mut block),
-            &self.work.threads,
-            |batch, natural, block| settle(self.work.equations, (id, &layout), batch, natural, block),
-        );
-        self.parameters.blocks[id.index()] = block;
+        let reads = natural.iter().map(|(node, _)| *node);
+        let outcome = self.update_once_for_all(id, reads, |state, block| {
+            let equations = state.work.equations;
+            describe(
+                &parts,
+                &state.columns(&natural),
+                &mut views_mut(block),
+                &state.work.threads,
+                |batch, natural, block| settle(equations, (id, &layout), batch, natural, block),
+            )
+        });
         outcome.map_err(|improper| trouble(id, &layout, improper.row, improper.reason))?;
         // The family was asked once, when the run began.
         let _ = self.observe(id);

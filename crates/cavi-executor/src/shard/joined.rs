@@ -16,7 +16,7 @@ use cavi_algebra::{BlockId, Equations, Rotation};
 use cavi_families::Improper;
 
 use super::ground::Cut;
-use super::{Part, Sharded};
+use super::{Common, Part, Sharded};
 use crate::data::Bound;
 use crate::layout::Parameters;
 use crate::plan::{Place, Unplanned};
@@ -53,7 +53,16 @@ enum Message {
     /// To do this with its run.
     Do(Job),
     /// To begin a run anew, by the plan with residuals or the plain one.
-    Begin(Box<(bool, Parameters, Sender<Option<String>>)>),
+    Begin(Box<Begin>),
+}
+
+/// How a run begins.
+struct Begin {
+    residuals: bool,
+    parameters: Parameters,
+    common: Arc<Common>,
+    /// Where it says why it cannot, or nothing.
+    answer: Sender<Option<String>>,
 }
 
 type Job = Box<dyn FnOnce(&mut Executor<'_>) + Send>;
@@ -97,11 +106,11 @@ fn live<'a>(
                 }
             }
             Message::Begin(own) => {
-                let (residuals, parameters, answer) = *own;
+                let Begin { residuals, parameters, common, answer } = *own;
                 let sharded = cut.plan(residuals);
                 executor = None;
                 let reducer = Box::new(meeting.member(shard));
-                let begun = sharded.executor(part, bound, parameters, threads, reducer);
+                let begun = sharded.executor(part, bound, parameters, threads, (reducer, &common));
                 let _ = answer.send(match begun {
                     Ok(begun) => {
                         executor = Some(begun);
@@ -154,9 +163,12 @@ impl<'a> Joined<'a> {
     /// Begins the runs by the plan that holds.
     fn begin(&self) -> Result<(), Unplanned> {
         let (answer, answers) = channel();
+        let common = self.sharded().common();
         for (part, shard) in self.own_parts().iter().zip(&self.shards) {
             let parameters = self.sharded().parameters(part, &self.frame.borrow());
-            let _ = shard.send(Message::Begin(Box::new((self.on_residuals, parameters, answer.clone()))));
+            let (residuals, common, answer) = (self.on_residuals, Arc::clone(&common), answer.clone());
+            let begin = Begin { residuals, parameters, common, answer };
+            let _ = shard.send(Message::Begin(Box::new(begin)));
         }
         drop(answer);
         let own = answers.iter().flatten().next().unwrap_or_default();
@@ -503,7 +515,10 @@ impl<'a> Joined<'a> {
             own.blocks.iter().flatten().map(|column| size_of_val(column.as_slice())).sum()
         };
         let whole = bytes(&self.frame.borrow()) + self.whole.get().map_or(0, bytes);
-        let shards: usize = self.ask(|_, executor| executor.peak_bytes()).into_iter().sum();
+        let shards = self.ask(|place, executor| {
+            executor.peak_bytes() + if place == 0 { executor.common_bytes() } else { 0 }
+        });
+        let shards: usize = shards.into_iter().sum();
         self.outgrown.max(whole + shards)
     }
 }

@@ -1,7 +1,7 @@
 //! The most memory that the runs of shards hold at a time, before they are run.
 //!
 //! The whole is planned and cut as for the runs, one shard after another, and each is walked without numbers
-//! ([`crate::plan::memory`]). Shards in step are on threads of their own, each of which keeps memory for itself; those that are visited one
+//! ([`crate::plan::memory`]). What all have in common counts once. Shards in step are on threads of their own, each of which keeps memory for itself; those that are visited one
 //! after another share what is kept, and each but the one that is visited has given away what all share.
 
 use cavi_algebra::{AxisId, Equations};
@@ -15,6 +15,7 @@ use crate::layout::Parameters;
 use crate::plan::memory::{Heap, OfShard, Walk, of_plan};
 use crate::plan::{Place, Precision, Unplanned};
 use crate::reduce::held_by;
+use crate::run::common::lent;
 use crate::schedule::Schedule;
 
 /// How a program is run on its data.
@@ -69,17 +70,31 @@ pub fn in_step(
     // Where parameters of all positions are asked for, those of a shard stand beside them.
     let mut bytes = sharded.held() + 2 * of_parameters(&from);
     drop(from);
+    let (given, lent) = (sharded.given(), sharded.lent());
+    let (mut common, mut shared) = (Vec::new(), 0);
     for range in ranges.into_iter().skip(own.start).take(own.len()) {
         let part = sharded.part(range);
         let here = part.bound();
         let (plan, split) = sharded.cut(&part).map_err(Unplanned)?;
-        let given: Vec<bool> = sharded.constants.iter().map(Option::is_some).collect();
-        let shard = OfShard { places: &sharded.places, split: &split, given: &given };
+        let shard =
+            OfShard { places: &sharded.places, split: &split, given: &given, lent: &lent, in_step: true };
         let mut walk = Walk::new(&plan, equations, &here, each, Some(shard), Heap::default());
         walk.run(how.schedule, how.sweeps);
         bytes += part.bytes() + of_bound(&here) + walk.heap.peak();
+        common = walk.common;
+        shared = sharded.shared_bytes(&part);
     }
-    Ok(bytes)
+    // What one shard has made of what all share, until the others have it too.
+    bytes += shared;
+    // What one shard has worked out anew stands beside what others still read. Sums of the tree wait for their siblings, one a level, and
+    // those that work bring theirs.
+    let at_once = (own.len().max(1).ilog2() as usize + 1 + how.threads.max(1)).min(own.len());
+    let of_step = |(step, own): (usize, usize)| match lent[step] {
+        true => 2 * own,
+        false if own > 0 => at_once * own + sharded.plan.nodes[step].len(),
+        false => 0,
+    };
+    Ok(bytes + common.into_iter().enumerate().map(of_step).sum::<usize>() * size_of::<f64>())
 }
 
 /// The most bytes of memoized passes over so many shards of an axis, one after another.
@@ -100,15 +115,17 @@ pub fn one_by_one(
     let mut bytes = sharded.held() + 3 * of_parameters(&from);
     drop(from);
     let mut heap = Heap::default();
-    let given: Vec<bool> = sharded.constants.iter().map(Option::is_some).collect();
-    let mut kept = 0;
+    let (given, lent) = (sharded.given(), sharded.lent());
+    let (mut kept, mut common) = (0, 0);
     for part in &parts {
         let here = part.bound();
         let (plan, split) = sharded.cut(part).map_err(Unplanned)?;
-        let shard = OfShard { places: &sharded.places, split: &split, given: &given };
+        let shard =
+            OfShard { places: &sharded.places, split: &split, given: &given, lent: &lent, in_step: false };
         let mut walk = Walk::new(&plan, equations, &here, how.threads, Some(shard), heap);
         walk.run(how.schedule, how.sweeps);
-        walk.forget_all();
+        walk.leave();
+        common = walk.common.iter().sum::<usize>() * size_of::<f64>();
         heap = walk.heap;
         // What all share goes from one to the next.
         heap.free(sharded.shared_bytes(part));
@@ -118,7 +135,7 @@ pub fn one_by_one(
         let partial = partial.filter(|((_, place), given)| **place == Place::Partial && !**given);
         kept = partial.map(|((node, _), _)| node.len() * size_of::<f64>()).sum();
     }
-    Ok(bytes + heap.peak() + 2 * parts.len() * kept)
+    Ok(bytes + common + heap.peak() + 2 * parts.len() * kept)
 }
 
 impl Sharded<'_> {
@@ -126,6 +143,16 @@ impl Sharded<'_> {
     fn held(&self) -> usize {
         let constants = self.constants.iter().flatten().map(|own| own.len() * size_of::<f64>());
         of_plan(&self.plan) + constants.sum::<usize>()
+    }
+
+    /// For each step, whether it follows from data and constants alone and is given.
+    fn given(&self) -> Vec<bool> {
+        self.constants.iter().map(Option::is_some).collect()
+    }
+
+    /// For each step, whether the shards of a process hold its values once.
+    fn lent(&self) -> Vec<bool> {
+        lent(&self.plan, &self.places, &self.local, &self.given())
     }
 
     /// The bytes of the columns of parameters that all shards share.

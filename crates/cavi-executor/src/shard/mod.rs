@@ -24,8 +24,10 @@ use crate::plan::passes::places::{Axis, Place};
 use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::plan::{Plan, Precision, Unplanned, plan, plan_memoized};
 use crate::reduce::Reducer;
-use crate::run::Executor;
+pub use crate::run::common::Common;
+use crate::run::common::Seen;
 use crate::run::joint::Joint;
+use crate::run::{Array, Executor};
 pub use ground::{Ground, Spread, axes};
 pub use joined::Joined;
 pub use part::Part;
@@ -43,7 +45,7 @@ pub struct Sharded<'a> {
     precision: Precision,
     places: Vec<Place>,
     /// For each step that follows from data and constants alone and is kept, its values.
-    constants: Vec<Option<Vec<f64>>>,
+    constants: Vec<Option<Arc<Vec<f64>>>>,
     /// For each block, whether its copies belong to positions of the axis.
     local: Vec<bool>,
     /// For each site, whether its entries do.
@@ -104,6 +106,7 @@ impl<'a> Sharded<'a> {
         let places =
             places.map_err(|why| Unplanned(format!("axis `{name}` cannot be cut into shards: {why}")))?;
         let constants = crate::run::constants_of(&plan, equations, bound, parameters, precision)?;
+        let constants = constants.into_iter().map(|own| own.map(Arc::new)).collect();
         let own = Axis { axis, equations, plan: &plan };
         let local = equations.blocks.iter().map(|block| own.is_local(block)).collect();
         let entries = |site: &crate::plan::site::SitePlan| own.carries_any(site.weight);
@@ -190,6 +193,13 @@ impl<'a> Sharded<'a> {
         });
     }
 
+    /// The same of all parameters of a shard; those that all share are left alone.
+    fn put_cut(&self, part: &Part, own: &Parameters, whole: &mut Parameters) {
+        self.each_cut(part, |block, number, places| {
+            places.put(&own.blocks[block][number], &mut whole.blocks[block][number]);
+        });
+    }
+
     /// Puts the parameters of a shard where they are among those of the whole.
     pub fn put(&self, part: &Part, own: &Parameters, whole: &mut Parameters) {
         let blocks = self.equations.blocks.iter().zip(&self.plan.layouts);
@@ -210,7 +220,13 @@ impl<'a> Sharded<'a> {
         blocks.map(is_shared).collect()
     }
 
-    /// The run of a shard. `bound` is that of its part ([`Part::bound`]), as are `parameters`.
+    /// What the shards of a process have in common, before the first of them is run.
+    pub fn common(&self) -> Arc<Common> {
+        Common::new(self.plan.nodes.len(), self.plan.blocks.len())
+    }
+
+    /// The run of a shard. `bound` is that of its part ([`Part::bound`]), as are `parameters`; all shards of a run on this process have
+    /// the same of `common`.
     ///
     /// # Errors
     /// If positions of the axis are looked up across shards.
@@ -220,7 +236,7 @@ impl<'a> Sharded<'a> {
         bound: &'a Bound,
         parameters: Parameters,
         threads: usize,
-        reducer: Box<dyn Reducer>,
+        (reducer, common): (Box<dyn Reducer>, &Arc<Common>),
     ) -> Result<Executor<'a>, Unplanned> {
         let (plan, split) = self.cut(part).map_err(Unplanned)?;
         if cfg!(debug_assertions)
@@ -230,7 +246,11 @@ impl<'a> Sharded<'a> {
         }
         let constants = self.constants.iter().enumerate().map(|(index, values)| {
             let values = values.as_ref()?;
-            Some(part.of_loops(&self.plan.nodes[index].loops()).taken(values))
+            let places = part.of_loops(&self.plan.nodes[index].loops());
+            Some(match places.is_cut() {
+                true => Array::Own(places.taken(values)),
+                false => Array::Lent(Arc::clone(values)),
+            })
         });
         let joint = Joint {
             places: self.places.clone(),
@@ -240,6 +260,8 @@ impl<'a> Sharded<'a> {
             sites: self.sites.clone(),
             halted: None,
             reducer,
+            common: Arc::clone(common),
+            seen: Seen::default(),
         };
         let constants = constants.collect();
         Executor::of_shard(

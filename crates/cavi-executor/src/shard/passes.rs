@@ -34,6 +34,7 @@ use crate::layout::Parameters;
 use crate::plan::Unplanned;
 use crate::reduce::{Memory, Visit};
 use crate::run::Executor;
+use crate::run::joint::Shared;
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
 
@@ -53,7 +54,7 @@ pub struct Passes<'a> {
     executors: Vec<Executor<'a>>,
     memory: Arc<Mutex<Memory>>,
     /// The parameters of what all share, while no shard has them.
-    shared: Vec<Vec<Vec<f64>>>,
+    shared: Shared,
     /// What moves with a shard, and what all share.
     own: Vec<Item>,
     common: Schedule,
@@ -74,16 +75,14 @@ impl<'a> Passes<'a> {
         threads: usize,
     ) -> Result<Passes<'a>, Unplanned> {
         sharded.memoizes().map_err(Unplanned)?;
-        let memory = Memory::new(parts.len());
-        let mut executors = Vec::with_capacity(parts.len());
+        let (memory, once) = (Memory::new(parts.len()), sharded.common());
+        let (mut executors, mut shared) = (Vec::with_capacity(parts.len()), Shared::default());
         for (shard, (part, bound)) in parts.iter().zip(bounds).enumerate() {
             let own = sharded.parameters(part, &from);
             let reducer = Box::new(Visit::of(&memory, shard));
-            executors.push(sharded.executor(part, bound, own, threads, reducer)?);
-        }
-        let mut shared = Vec::new();
-        for executor in &mut executors {
+            let mut executor = sharded.executor(part, bound, own, threads, (reducer, &once))?;
             shared = executor.leave();
+            executors.push(executor);
         }
         let is_own = |block: BlockId| sharded.is_local(block);
         let own = only(&schedule.items, &is_own);
@@ -105,7 +104,8 @@ impl<'a> Passes<'a> {
     /// The bytes of the runs of all shards and of the sums that are kept.
     pub fn bytes(&self) -> usize {
         let executors: usize = self.executors.iter().map(Executor::peak_bytes).sum();
-        executors + self.memory.lock().unwrap_or_else(PoisonError::into_inner).bytes()
+        let common = self.executors.first().map_or(0, Executor::common_bytes);
+        executors + common + self.memory.lock().unwrap_or_else(PoisonError::into_inner).bytes()
     }
 
     /// Whether squares that were multiplied out have lost digits: such a run goes on with the whole data.
@@ -167,12 +167,10 @@ impl<'a> Passes<'a> {
 
     /// The parameters of the whole.
     pub fn parameters(&mut self) -> &Parameters {
-        for (part, executor) in self.parts.iter().zip(&mut self.executors) {
-            let shared = std::mem::take(&mut self.shared);
-            executor.come_back(shared);
-            self.sharded.put(part, executor.parameters(), &mut self.whole);
-            self.shared = executor.leave();
+        for (part, executor) in self.parts.iter().zip(&self.executors) {
+            self.sharded.put_cut(part, executor.parameters(), &mut self.whole);
         }
+        self.shared.put(&mut self.whole);
         &self.whole
     }
 

@@ -2,10 +2,10 @@
 //!
 //! # Model
 //! Of `S` shards over `R` processes a process has `k = ceil(S / R)`, and as many are at work as it has threads. A sweep takes `l` seconds along
-//! the axis in all, of which a shard has one `S`-th, and `c` seconds of what all shards share, which each works out again. With `T` threads a
-//! process computes for
+//! the axis in all, of which a shard has one `S`-th; `u` seconds to update what all shards share, which each does; and `w` seconds of what
+//! follows from it, which a process works out once while its other shards wait. With `T` threads a process computes for
 //!
-//! `ceil(k / T) (l / S + c)`, and where `k < T` for `(l / S + c) / (1 + 0.7 (T / k - 1))`, the threads of a shard being worth 0.7 of one each.
+//! `ceil(k / T) (l / S + u) + w`, and where `k < T` for `(l / S + u + w) / (1 + 0.7 (T / k - 1))`, the threads of a shard being worth 0.7 of one each.
 //!
 //! A sum of `n` numbers over the axis leaves each process in parts, one for each process, and the totals come back: `8 n (R - 1) / R` bytes both
 //! times. Few numbers go to all at once, `8 n (R - 1)` bytes, and so does the head by which processes see that all came for the same. Processes of one machine share its link: of what each sends, the share of
@@ -47,13 +47,15 @@ pub struct Cluster {
 pub struct SpreadCost {
     /// Seconds of one thread along the axis, in all.
     pub local: f64,
-    /// Seconds of one thread for what all shards share, in each shard.
+    /// Seconds of one thread for updates of what all shards share, in each shard.
     pub shared: f64,
+    /// Seconds of one thread for what follows from it, once in a process.
+    pub once: f64,
     /// Sums over the axis: of so many numbers, so often.
     pub sums: Vec<(usize, u64)>,
     /// Votes, by which all go on alike.
     pub votes: u64,
-    /// Bytes of what all shards share, which each holds.
+    /// Bytes of what all shards share and of what follows from it.
     pub shared_bytes: usize,
 }
 
@@ -92,11 +94,12 @@ impl Plan<'_> {
         let places = cut.map_or_else(|| Err("no data run along it".to_owned()), |own| own.places.clone())?;
         let own = Axis { axis, equations, plan: self };
         let taken = self.forecast(equations, schedule, 1);
-        let mut cost = SpreadCost { local: 0.0, shared: 0.0, sums: Vec::new(), votes: 1, shared_bytes: 0 };
+        let mut cost =
+            SpreadCost { local: 0.0, shared: 0.0, once: 0.0, sums: Vec::new(), votes: 1, shared_bytes: 0 };
         for ((node, place), taken) in self.nodes.iter().zip(&places).zip(&taken.nodes) {
             let seconds = taken.effort.seconds(1);
             match place {
-                Place::Replicated => cost.shared += seconds,
+                Place::Replicated => cost.once += seconds,
                 Place::Local | Place::Partial => cost.local += seconds,
             }
             // Counts of a site come out of the pass over its entries, which is counted there.
@@ -123,14 +126,16 @@ impl Plan<'_> {
             }
         }
         for (index, block) in equations.blocks.iter().enumerate() {
-            let seconds = taken.blocks[index].effort.seconds(1) + taken.entropies[index].effort.seconds(1);
+            let update = taken.blocks[index].effort.seconds(1);
+            let entropy = taken.entropies[index].effort.seconds(1);
             cost.votes += 1;
             if own.is_local(block) {
-                cost.local += seconds;
+                cost.local += update + entropy;
                 // Its entropy and its terms.
                 cost.sums.push((1, 2));
             } else {
-                cost.shared += seconds;
+                cost.shared += update;
+                cost.once += entropy;
                 cost.shared_bytes += self.layouts[index].values(block) * size_of::<f64>();
             }
         }
@@ -146,7 +151,7 @@ impl SpreadCost {
         let at_once = threads.min(each);
         let rounds = each.div_ceil(at_once) as f64;
         let worth = 1.0 + SHARED * (threads as f64 / at_once as f64 - 1.0).max(0.0);
-        let repeated = rounds * self.shared / worth;
+        let repeated = (rounds * self.shared + self.once) / worth;
         let computing = rounds * self.local / shards as f64 / worth + repeated;
         if processes < 2 {
             return Spent { computing, repeated, exchanging: 0.0, bytes: 0.0 };

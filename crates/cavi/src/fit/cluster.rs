@@ -99,7 +99,7 @@ impl Problem {
         );
         let _ = writeln!(
             text,
-            "what all shards share has {}, and each shard holds it",
+            "what all shards share has {}, of which a process holds what follows from parameters once",
             bytes(cost.shared_bytes as f64)
         );
         let along = last.computing - last.repeated;
@@ -110,7 +110,7 @@ impl Problem {
                 time(last.seconds())
             ),
             (_, repeated) if repeated > along => format!(
-                "what each shard works out again takes the most: {} of {}; as many shards as processes have the least of it",
+                "what all shards share takes the most: {} of {}; as many shards as processes have the least of it",
                 time(repeated),
                 time(last.seconds())
             ),

@@ -49,6 +49,17 @@ pub(crate) struct OfShard<'s> {
     pub split: &'s [usize],
     /// For each step that follows from data and constants alone and is kept, its values are given.
     pub given: &'s [bool],
+    /// For each step, whether the shards of a process hold its values once.
+    pub lent: &'s [bool],
+    /// Whether all shards come to each sum together: then they hold sums over all of them once.
+    pub in_step: bool,
+}
+
+impl OfShard<'_> {
+    /// Whether the values of a step are held once for all shards.
+    pub fn is_common(&self, step: usize) -> bool {
+        self.lent[step] || self.in_step && self.places[step] == Place::Partial && !self.given[step]
+    }
 }
 
 /// A run without numbers.
@@ -75,6 +86,8 @@ pub(crate) struct Walk<'w> {
     /// Whether the coordinates in which a block climbs are known.
     climbs: Vec<bool>,
     before: bool,
+    /// For each node whose values the shards of a process hold once, the doubles that one of them works them out in, if one did.
+    pub common: Vec<usize>,
     /// The memory.
     pub heap: Heap,
 }
@@ -169,6 +182,7 @@ impl<'w> Walk<'w> {
             sites,
             climbs: vec![false; blocks],
             before: false,
+            common: vec![0; nodes],
             shard,
             plan,
             heap,
@@ -180,8 +194,11 @@ impl<'w> Walk<'w> {
                 let moving = moving.map(|(given, place)| !given && *place == Place::Partial);
                 walk.stamps = Stamps::joint(plan, moving.collect());
                 for node in (0..nodes).filter(|node| own.given[*node]) {
-                    walk.room[node] = plan.nodes[node].len();
-                    walk.heap.take(plan.nodes[node].len() * size_of::<f64>());
+                    // What is the same for all shards is read where it is.
+                    if own.places[node] == Place::Local {
+                        walk.room[node] = plan.nodes[node].len();
+                        walk.heap.take(plan.nodes[node].len() * size_of::<f64>());
+                    }
                     (walk.stamps.nodes[node], walk.there[node]) = (1, true);
                 }
             }
@@ -239,10 +256,14 @@ impl<'w> Walk<'w> {
         self.shard.is_none() && (in_order || updates >= LONG.saturating_mul(blocks.len() as u64))
     }
 
-    /// As `State::forget_all`.
-    pub fn forget_all(&mut self) {
+    /// As `Executor::leave`.
+    pub fn leave(&mut self) {
         for index in 0..self.plan.nodes.len() {
-            let is_left = matches!(self.plan.nodes[index].source(), Source::Given | Source::Refresh);
+            let is_sum = self.shard.is_some_and(|own| own.places[index] == Place::Partial);
+            let is_left = match self.plan.nodes[index].operation {
+                Operation::Counts(..) => !is_sum,
+                _ => matches!(self.plan.nodes[index].source(), Source::Given | Source::Refresh),
+            };
             if !is_left && self.stamps.nodes[index] > 1 {
                 self.give_back(NodeId(index as u32));
             }
@@ -305,8 +326,17 @@ impl<'w> Walk<'w> {
         }
     }
 
+    /// Whether the values of a node are held once for all shards of a process.
+    fn is_common(&self, id: NodeId) -> bool {
+        self.shard.is_some_and(|own| own.is_common(id.index()))
+    }
+
     /// Memory for the values of a node.
     fn take(&mut self, id: NodeId, length: usize) {
+        if self.is_common(id) {
+            self.common[id.index()] = length;
+            return;
+        }
         self.room[id.index()] = self.heap.again(self.room[id.index()], length);
     }
 
@@ -406,7 +436,9 @@ impl<'w> Walk<'w> {
         let Operation::Held(from) = self.plan.nodes[id.index()].operation else { return };
         self.evaluate(from);
         if self.stamps.hold(self.plan, id).is_some() {
-            self.take(id, self.length(from));
+            if !self.is_common(from) {
+                self.take(id, self.length(from));
+            }
             self.there[id.index()] = true;
         }
     }

@@ -239,6 +239,10 @@ impl Walk<'_> {
     /// As `State::emptied`.
     fn emptied(&mut self, id: SiteId, addend: usize, log: usize, length: usize) -> usize {
         let last = self.counts_node(id, addend, log);
+        if let Some(node) = last.filter(|node| self.is_common(*node)) {
+            self.common[node.index()] = length;
+            return length;
+        }
         let last = last.map_or(0, |node| std::mem::take(&mut self.room[node.index()]));
         self.heap.again(last, length)
     }
@@ -254,7 +258,11 @@ impl Walk<'_> {
                     self.heap.free(own * size_of::<f64>());
                     continue;
                 };
-                if mode.counts.is_some() && !mode.counts_in_order() {
+                if self.is_common(node) {
+                    if mode.counts.is_some() && !mode.counts_in_order() {
+                        self.common[node.index()] = own + self.length(node);
+                    }
+                } else if mode.counts.is_some() && !mode.counts_in_order() {
                     let arranged = self.heap.again(0, self.length(node));
                     self.heap.keep(std::mem::replace(&mut own, arranged));
                 }
@@ -274,6 +282,7 @@ impl Walk<'_> {
         if let Some(weight) = block.and_then(|block| self.plan.blocks[block.index()].weight) {
             self.evaluate(weight);
         }
+        let room = if self.is_common(node) { 0 } else { room };
         (self.room[node.index()], self.there[node.index()]) = (room, true);
         self.stamps.nodes[node.index()] = clock;
     }
