@@ -5,7 +5,7 @@ use std::path::Path;
 use cavi_numerics::Numbers;
 
 use crate::error::{FileError, quote};
-use crate::read::TextReport;
+use crate::read::{TextReport, steady};
 
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,10 +105,20 @@ pub struct Lines {
     entries_per_record: usize,
     records: usize,
     next_line: usize,
-    /// A record and its line, wherever a record does not stand on the line after the one before it.
-    breaks: Vec<(usize, usize)>,
+    /// Runs of records, each of which stands on the line after the one before it, or all of which stand on one line.
+    runs: Vec<Run>,
+    /// Whether the last run stands on one line.
+    repeats: bool,
     /// The name of the column, where all entries stand in one.
     column: Option<Box<str>>,
+}
+
+/// Records from one on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    first: usize,
+    /// Twice the line of the first record; one more where all others stand on it too.
+    line: usize,
 }
 
 impl Content {
@@ -281,7 +291,8 @@ impl Categories {
 impl Lines {
     /// No records yet; each will hold this many entries.
     pub(crate) fn new(entries_per_record: usize) -> Lines {
-        Lines { entries_per_record, records: 0, next_line: 0, breaks: Vec::new(), column: None }
+        let (records, next_line, runs) = (0, 0, Vec::new());
+        Lines { entries_per_record, records, next_line, runs, repeats: false, column: None }
     }
 
     /// The same, with the name of the column in which all entries stand.
@@ -294,10 +305,20 @@ impl Lines {
     #[inline]
     pub(crate) fn push(&mut self, line: usize) {
         if line != self.next_line {
-            self.breaks.push((self.records, line));
+            self.turn(line);
         }
         self.records += 1;
-        self.next_line = line + 1;
+        self.next_line = line + usize::from(!self.repeats);
+    }
+
+    /// The next record stands on another line than the last run would have it: it begins a run, or makes a run of the one before it.
+    fn turn(&mut self, line: usize) {
+        let records = self.records;
+        match self.runs.last_mut().filter(|last| last.first + 1 == records && last.line == 2 * line) {
+            Some(last) => last.line += 1,
+            None => steady::push(&mut self.runs, Run { first: records, line: 2 * line }),
+        }
+        self.repeats = self.runs.last().is_some_and(|last| last.line % 2 == 1);
     }
 
     /// Keeps the lines of some records.
@@ -313,9 +334,10 @@ impl Lines {
     /// The line of an entry.
     pub fn line(&self, entry: usize) -> Option<usize> {
         let record = entry.checked_div(self.entries_per_record)?;
-        let after = self.breaks.partition_point(|&(start, _)| start <= record);
-        let &(start, line) = self.breaks.get(after.checked_sub(1)?)?;
-        (record < self.records).then_some(line + record - start)
+        let after = self.runs.partition_point(|run| run.first <= record);
+        let run = self.runs.get(after.checked_sub(1)?)?;
+        let further = if run.line % 2 == 1 { 0 } else { record - run.first };
+        (record < self.records).then_some(run.line / 2 + further)
     }
 }
 
@@ -350,6 +372,21 @@ mod tests {
         assert_eq!(lines.line(1), Some(2));
         assert_eq!(lines.line(12), None);
         assert_eq!(Lines::new(0).line(0), None);
+    }
+
+    #[test]
+    fn records_of_one_line_are_one_run() {
+        for all in [
+            vec![1; 7],
+            [vec![3; 5], vec![4; 3], vec![5], vec![6], vec![6; 2], vec![9]].concat(),
+            vec![2, 2, 3, 3, 4, 4],
+        ] {
+            let mut lines = Lines::new(1);
+            all.iter().for_each(|line| lines.push(*line));
+            let found: Vec<usize> = (0..all.len()).filter_map(|entry| lines.line(entry)).collect();
+            assert_eq!(found, all);
+            assert!(lines.runs.len() <= 5, "{:?}", lines.runs);
+        }
     }
 
     #[test]

@@ -357,7 +357,7 @@ fn body(
 /// Refuses a table whose lists, which have so many bytes, cannot grow by a quarter.
 fn room_to_grow(held: usize) -> Result<(), FileError> {
     bytes::memory_for(held / 4, "").map_err(|error| {
-        let found = format!("a table of which {} were read, without an end", memory::text(held));
+        let found = format!("a table of which {} were read, and more follow", memory::text(held));
         FileError { found, ..error }
     })
 }
