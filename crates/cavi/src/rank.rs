@@ -379,7 +379,7 @@ fn listed(problem: &Problem, array: ArrayId, path: &Path) -> Result<(Places, usi
             .collect(),
         Content::Coordinates(own) => (0..shape.len())
             .map(|dimension| {
-                let place = |position: &u32| match &own.labels[dimension] {
+                let place = |position: &u32| match own.labels(dimension) {
                     Some(labels) => by_label(dimension, &labels[*position as usize]),
                     None => by_place(dimension, *position as usize),
                 };
@@ -399,7 +399,7 @@ fn listed(problem: &Problem, array: ArrayId, path: &Path) -> Result<(Places, usi
                     let after: usize = own.shape[dimension + 1..].iter().product::<usize>().max(1);
                     let place = |cell: &usize| {
                         let position = cell / after % own.shape[dimension].max(1);
-                        match &own.labels[dimension] {
+                        match own.labels.get(dimension).and_then(Option::as_deref) {
                             Some(labels) => by_label(dimension, &labels[position]),
                             None => by_place(dimension, position),
                         }
