@@ -35,6 +35,7 @@ pub(crate) mod texts;
 
 mod labels;
 mod unique;
+mod whole;
 
 /// What the caller knows about the array that a file is bound to. Only text tables need more than the number of
 /// dimensions.
@@ -220,13 +221,19 @@ fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Cont
             }
             npz::Archive::Array(array) => dense(array, dimensions),
         },
-        Format::Table(separator) => table::read(&bytes::text_of_lines(bytes)?, separator, options),
+        Format::Table(separator) => {
+            table::read(&bytes::text_of_lines(bytes)?, separator, options).map(whole::canonical)
+        }
         Format::Blanks => {
             let text = bytes::text_of_lines(bytes)?;
-            table::read(&table::blanks::tabbed(&text), b'\t', options).map_err(|error| match error.help {
-                Some(_) => error,
-                None => error.with_help("`--data NAME=lines:FILE` reads texts, one document a line"),
-            })
+            let read =
+                table::read(&table::blanks::tabbed(&text), b'\t', options).map_err(|error| {
+                    match error.help {
+                        Some(_) => error,
+                        None => error.with_help("`--data NAME=lines:FILE` reads texts, one document a line"),
+                    }
+                });
+            read.map(whole::canonical)
         }
         Format::Parquet => table::read_columns(&parquet::read(bytes)?, options),
         Format::Hdf5 => hdf5::read_bytes(bytes, options),
@@ -280,6 +287,12 @@ pub fn read_npz_arrays(path: &Path) -> Result<Vec<(String, DenseArray)>, FileErr
 ///
 /// A column is named as in the first line, or by its number from 1; of a number, the first line is no header.
 pub fn read_labels(path: &Path) -> Result<Vec<String>, FileError> {
+    let mut labels = labels_as_written(path)?;
+    whole::list(&mut labels);
+    Ok(labels)
+}
+
+fn labels_as_written(path: &Path) -> Result<Vec<String>, FileError> {
     if let (file, Some(column)) = format::split_column(&path.to_string_lossy())
         && !path.exists()
     {
