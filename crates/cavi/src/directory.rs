@@ -45,6 +45,8 @@ pub struct Asked {
     pub transpose: Vec<String>,
     /// `--labels`
     pub labels: Vec<String>,
+    /// `--unique`
+    pub unique: bool,
     /// `--set`
     pub set: Vec<String>,
     /// `--heldout`
@@ -267,6 +269,7 @@ impl Summary<'_> {
                 "columns": asked.columns,
                 "transpose": asked.transpose,
                 "labels": asked.labels,
+                "unique": asked.unique,
                 "set": asked.set,
                 "heldout": asked.heldout,
                 "heldout_totals": asked.heldout_totals,

@@ -107,7 +107,13 @@ impl Stored {
         let mut inputs =
             Inputs::parse(&of("data"), &of("columns"), &of("transpose"), &of("labels"), &of("set"))?;
         inputs.texts = self.texts.clone().unwrap_or_default();
+        inputs.unique = self.unique();
         Ok(inputs)
+    }
+
+    /// Whether the fit kept labels apart that stand twice, `--unique`.
+    pub fn unique(&self) -> bool {
+        self.summary["settings"]["unique"].as_bool().unwrap_or(false)
     }
 
     /// The seed by which data were held out of the fit.

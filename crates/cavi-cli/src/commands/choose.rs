@@ -94,6 +94,7 @@ fn fitted(
             columns: reading.columns,
             transpose: reading.transpose,
             labels: reading.labels,
+            unique: reading.unique,
             set: others.iter().chain(set).cloned().collect(),
             heldout: texts,
             heldout_totals: false,

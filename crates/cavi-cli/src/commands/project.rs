@@ -99,6 +99,6 @@ fn refuse_same(fit: &Path, out: &Path) -> Result<(), Failure> {
 /// What `summary.json` keeps of the options.
 fn asked(arguments: &ProjectArguments) -> Asked {
     let InputArguments { data, reading, set, memory_limit: _ } = arguments.inputs.clone();
-    let ReadingArguments { columns, transpose, labels, unique: _, texts: _ } = reading;
-    Asked { data, columns, transpose, labels, set, ..Asked::default() }
+    let ReadingArguments { columns, transpose, labels, unique, texts: _ } = reading;
+    Asked { data, columns, transpose, labels, unique, set, ..Asked::default() }
 }
