@@ -48,7 +48,7 @@ pub fn open(directory: &Path, given: Option<&Inputs>) -> Result<Reopened, Error>
         }
     };
     let mut inputs = stored.with_earlier(inputs);
-    inputs.fix = crate::fixed::of_directory(directory);
+    crate::fixed::hold_as(directory, &mut inputs);
     let (compiled, _) = crate::session::open(&stored.text, &stored.file_name, &inputs)?;
     let seed = stored.split_seed();
     if let Some(fit) = stored.projected_by() {

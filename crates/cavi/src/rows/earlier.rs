@@ -70,7 +70,7 @@ impl RowAxes<'_> {
             axis.is_none_or(|axis| self.is_row(axis))
         });
         // What the fit held is held, but for latents of its own rows.
-        inputs.fix = crate::fixed::of_directory(directory);
+        crate::fixed::hold_as(directory, &mut inputs);
         inputs.fix.retain(|own| {
             let letters = symbols.find(&own.name).map(|array| &symbols.array(array).letters);
             let has_rows = |letters: &Vec<LetterId>| {
