@@ -502,8 +502,8 @@ impl Place {
     ///
     /// # Errors
     /// A path that is a file, that cannot be written to, that another process writes to, or that holds files of others.
-    pub fn prepare(path: &Path, force: bool) -> Result<Place, Error> {
-        Ok(Place(Writer::open(path, force)?))
+    pub fn prepare(path: &Path, fit: &Path, force: bool) -> Result<Place, Error> {
+        Ok(Place(Writer::open(path, &[fit], force)?))
     }
 
     /// Writes the draws: `VAR.npy` with the draws as the first dimension (of a ragged variable `VAR/GROUP.npy`), `VAR.csv` with labels, mean,

@@ -74,7 +74,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let problem = Arc::new(problem);
     let is_first = team::is_first();
     let directory =
-        is_first.then(|| Directory::prepare(&out, &problem, arguments.force.force)).transpose()?;
+        is_first.then(|| Directory::prepare(&out, &problem, &[], arguments.force.force)).transpose()?;
     settings.checkpoints = resume::checkpoints(&arguments.checkpoints, &out, earlier, &problem, &settings);
     let data_files = data_files::hashes(&inputs);
     show_notes(&problem, quiet);

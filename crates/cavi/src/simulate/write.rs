@@ -57,8 +57,8 @@ impl Place {
     ///
     /// # Errors
     /// A path that is a file, that cannot be written to, that another process writes to, or that holds files of others.
-    pub fn prepare(path: &Path, force: bool) -> Result<Place, Error> {
-        Ok(Place(Writer::open(path, force)?))
+    pub fn prepare(path: &Path, reads: &[&Path], force: bool) -> Result<Place, Error> {
+        Ok(Place(Writer::open(path, reads, force)?))
     }
 
     /// Writes the draws, the program as `model.cavi`, and `simulated.json`, made from the files of the data.
