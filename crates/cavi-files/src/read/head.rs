@@ -244,13 +244,15 @@ fn columns_of(header: &[Field<'_>], mut records: Records<'_>) -> Result<(Vec<Hea
     let mut numbers = vec![true; width];
     let mut whole = vec![true; width];
     let mut prose = vec![true; width];
-    let mut rows = 0;
+    let (mut rows, mut blank) = (0, 0);
     let mut fields = Vec::new();
     while records.next(&mut fields)?.is_some() {
+        // In one column an empty line is a missing entry, unless nothing follows it.
         if is_blank(&fields) {
+            blank += usize::from(width == 1);
             continue;
         }
-        rows += 1;
+        rows += 1 + std::mem::take(&mut blank);
         if rows <= LOOKED_AT {
             prose.iter_mut().zip(&fields).for_each(|(own, field)| *own &= is_prose(field));
         }

@@ -266,31 +266,23 @@ struct Body {
 }
 
 /// Reads the columns `labels` as labels, and the columns `values`, row by row, as values.
-fn body(
-    table: &Table<'_>,
+fn body<'a>(
+    table: &Table<'a>,
     labels: &[usize],
     values: &[usize],
     options: &ReadOptions<'_>,
 ) -> Result<Body, FileError> {
     let mut records = table.records.clone();
-    let mut fields = Vec::new();
+    let mut fields: Vec<Field<'a>> = Vec::new();
     let mut label_columns: Vec<Collector<'_>> = labels.iter().map(|_| Collector::default()).collect();
     let mut numbers = Numbers::new(values.len());
     let mut texts = Collector::default();
     let mut lines = Lines::new(if values.is_empty() { 1 } else { values.len() });
     let mut rows = 0;
-    while let Some(line) = records.next(&mut fields)? {
-        if fields.len() != table.width {
-            // An empty line in a table of several columns carries nothing.
-            if is_blank(&fields) {
-                continue;
-            }
-            return Err(FileError::new(
-                count(fields.len(), "field"),
-                format!("{}, as in the first line", table.width),
-            )
-            .at_line(line));
-        }
+    // A text of one column may end in empty lines; one before its last entry is a missing entry.
+    let is_text = matches!(table.records, Records::Text(_));
+    let mut blank: Vec<usize> = Vec::new();
+    let mut add = |line: usize, fields: &[Field<'a>]| -> Result<(), FileError> {
         for (collector, &column) in label_columns.iter_mut().zip(labels) {
             let text = fields[column].text();
             check_label(&text)
@@ -315,6 +307,28 @@ fn body(
         }
         lines.push(line);
         rows += 1;
+        Ok(())
+    };
+    while let Some(line) = records.next(&mut fields)? {
+        if fields.len() != table.width {
+            // An empty line in a table of several columns carries nothing.
+            if is_blank(&fields) {
+                continue;
+            }
+            return Err(FileError::new(
+                count(fields.len(), "field"),
+                format!("{}, as in the first line", table.width),
+            )
+            .at_line(line));
+        }
+        if is_text && is_blank(&fields) {
+            blank.push(line);
+            continue;
+        }
+        for line in blank.drain(..) {
+            add(line, &[Field::Text { raw: "", quoted: false }])?;
+        }
+        add(line, &fields)?;
     }
     let values = match options.wanted {
         Wanted::Text => Values::Text(texts.finish()),
