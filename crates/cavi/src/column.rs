@@ -117,3 +117,27 @@ fn texts(values: Values) -> Vec<String> {
         Values::Numbers(numbers) => numbers.into_iter().map(format_number).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(all: &[&str]) -> Vec<String> {
+        all.iter().map(|own| (*own).to_owned()).collect()
+    }
+
+    #[test]
+    fn labels_that_count_are_joined_where_the_table_has_the_same() {
+        let column = |labels: &[&str]| Column {
+            labels: Some(texts(labels)),
+            ids: None,
+            values: texts(&["third", "first", "second"]),
+        };
+        let counted = texts(&["0", "1", "2"]);
+        assert_eq!(column(&["2", "0", "1"]).along(&counted), Some(vec!["first", "second", "third"]));
+        // Of other labels the order counts: those of the axis are no more than its positions.
+        assert_eq!(column(&["c", "a", "b"]).along(&counted), Some(vec!["third", "first", "second"]));
+        let named = texts(&["a", "b", "c"]);
+        assert_eq!(column(&["c", "a", "b"]).along(&named), Some(vec!["first", "second", "third"]));
+    }
+}
