@@ -48,7 +48,7 @@ fn outcome(name: &str, text: &str) -> Outcome {
         return Outcome::NoDraws((*far).to_owned());
     }
     let directory = directory(name);
-    let place = Place::prepare(&directory, true).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let place = Place::prepare(&directory, &[], true).unwrap_or_else(|error| panic!("{name}: {error}"));
     let list = |files: &[simulate::File]| {
         let line = |file: &simulate::File| format!("{}={}", file.name, directory.join(&file.path).display());
         files.iter().map(line).collect::<Vec<String>>().into()

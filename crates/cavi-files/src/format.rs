@@ -126,7 +126,7 @@ fn other_program(suffix: &str) -> Option<&'static str> {
         "rds" | "rda" | "rdata" => {
             "in R, `write.csv(x, \"x.csv\")` or, of a sparse matrix, `Matrix::writeMM(x, \"x.mtx\")`"
         }
-        "pkl" | "pickle" | "feather" | "dta" | "sav" | "sas7bdat" => {
+        "pkl" | "pickle" | "feather" | "arrow" | "dta" | "sav" | "sas7bdat" => {
             "in Python, `pandas.read_...(FILE).to_csv(\"x.csv\")` or `.to_parquet(\"x.parquet\")`"
         }
         "mat" => "in Python, `numpy.save(\"x.npy\", scipy.io.loadmat(FILE)[\"x\"])`",

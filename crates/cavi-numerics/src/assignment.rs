@@ -5,12 +5,16 @@
 //! path for each row, O(rows^2 columns) in all.
 
 /// For each row the column that it is assigned to, so that the sum of their weights is greatest; no column twice. `weights` is in C
-/// order, with finite numbers. With fewer columns than rows some rows have none.
+/// order. A weight that is no number, or minus infinity, is less than every other, and infinity is more than every other: as few of the first
+/// are taken as can be, and as many of the last. With fewer columns than rows some rows have none.
 ///
 /// # Panics
 /// If there are not `rows * columns` weights.
 pub fn assignment(weights: &[f64], rows: usize, columns: usize) -> Vec<Option<usize>> {
     assert_eq!(weights.len(), rows * columns, "a weight for each pair");
+    if weights.iter().any(|own| !own.is_finite()) {
+        return assignment(&finite(weights, rows.min(columns)), rows, columns);
+    }
     if rows > columns {
         let turned: Vec<f64> =
             (0..columns).flat_map(|j| (0..rows).map(move |i| weights[i * columns + j])).collect();
@@ -73,9 +77,40 @@ pub fn assignment(weights: &[f64], rows: usize, columns: usize) -> Vec<Option<us
     found
 }
 
+/// The weights with finite ones in the place of those that are not. One of `count` pairs for another changes the total of the rest by at most
+/// `count` times the distance of the greatest finite weight from the least, so that a number that far below and above decides first.
+fn finite(weights: &[f64], count: usize) -> Vec<f64> {
+    let known = || weights.iter().copied().filter(|own| own.is_finite());
+    let (least, most) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
+    // Beyond these bounds sums of costs overflow.
+    let (least, most) = if least <= most { (least.max(-1e100), most.min(1e100)) } else { (0.0, 0.0) };
+    let far = (count as f64 + 1.0) * (most - least + 1.0);
+    let own = |weight: &f64| match *weight {
+        own if own.is_finite() => own.clamp(least, most),
+        f64::INFINITY => most + far,
+        _ => least - far,
+    };
+    weights.iter().map(own).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::assignment;
+
+    #[test]
+    fn what_is_no_number_is_taken_last_and_infinity_first() {
+        let nan = f64::NAN;
+        // Without the pairs that are no numbers there is one assignment.
+        assert_eq!(assignment(&[nan, 0.0, 0.0, nan], 2, 2), [Some(1), Some(0)]);
+        assert_eq!(assignment(&[nan, 1.0, 2.0, 0.5, nan, 9.0], 2, 3), [Some(1), Some(2)]);
+        assert_eq!(assignment(&[nan, 0.5, 1.0, nan, 2.0, 9.0], 3, 2), [None, Some(0), Some(1)]);
+        assert_eq!(assignment(&[f64::NEG_INFINITY, 0.0, 7.0, 100.0], 2, 2), [Some(1), Some(0)]);
+        assert_eq!(assignment(&[f64::INFINITY, 100.0, 100.0, -7.0], 2, 2), [Some(0), Some(1)]);
+        // Where all are no numbers, each row still has a column.
+        let mut all: Vec<usize> = assignment(&[nan; 9], 3, 3).into_iter().flatten().collect();
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2]);
+    }
 
     /// The greatest total over all assignments, one by one.
     fn best(weights: &[f64], rows: usize, columns: usize, row: usize, used: &mut Vec<bool>) -> f64 {

@@ -112,6 +112,8 @@ pub fn heldout_score(
         let wanted = metrics.as_deref().map(Metric::parse_all).transpose();
         let wanted = wanted.map_err(|error| Error::Usage(vec![error]))?.unwrap_or_default();
         let fits = opened(&directories, inputs)?;
+        let paths: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
+        compare::refuse_other_axes(&fits, &paths)?;
         let parameters: Vec<&Parameters> = fits.iter().map(|fit| &fit.parameters).collect();
         let first = &fits[0];
         let seed = seed.unwrap_or(first.seed);
@@ -233,7 +235,7 @@ pub fn simulate_prior(
     out: PathBuf,
 ) -> PyResult<(String, Vec<String>)> {
     let drawn = py.detach(|| {
-        let place = Place::prepare(&out, false)?;
+        let place = Place::prepare(&out, &[], false)?;
         let (compiled, _) = cavi::session::open(text, file_name, &inputs.inner)?;
         let inputs = Bound { sizes_of_covariances: false, ..inputs.inner };
         let simulated = simulate::from_prior(&compiled, &inputs, &simulate::Asked { seed, totals })?;
@@ -257,7 +259,7 @@ pub fn simulate_fit(
     out: PathBuf,
 ) -> PyResult<(String, Vec<String>)> {
     let drawn = py.detach(|| {
-        let place = Place::prepare(&out, false)?;
+        let place = Place::prepare(&out, &[&directory], false)?;
         let fit = reopen::open(&directory, given(&directory, inputs)?.as_ref())?;
         let simulated = simulate::from_fit(&fit, &simulate::Asked { seed, totals })?;
         written(place, &simulated, &fit.stored.text, &directory.display().to_string(), seed)

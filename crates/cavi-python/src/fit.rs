@@ -212,7 +212,7 @@ pub fn fit(
             }
             None => None,
         };
-        let directory = Directory::prepare(&out, &problem, false)?;
+        let directory = Directory::prepare(&out, &problem, &[], false)?;
         let every =
             options.checkpoint_every.map(|own| Duration::try_from_secs_f64(own).unwrap_or(Duration::MAX));
         if every.is_some() || earlier.is_some() {

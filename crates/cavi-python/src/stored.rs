@@ -131,7 +131,7 @@ pub fn top(
 pub fn export(py: Python<'_>, directory: PathBuf, out: PathBuf) -> PyResult<Vec<String>> {
     let written = py.detach(|| {
         let tables = cavi::export::tables(&directory)?;
-        Export::prepare(&out, false)?.write(&tables)?;
+        Export::prepare(&out, &directory, false)?.write(&tables)?;
         Ok::<_, Error>(tables.into_iter().map(|own| own.file).collect())
     });
     raised(py, written)
@@ -161,7 +161,7 @@ pub fn project(
             cavi::session::open(&stored.text, &stored.file_name, &stored.with_earlier(inputs.clone()))?;
         let seed = compiled.seed(options.seed());
         let rows = cavi::project::bind(compiled, &inputs, &stored, &directory, axis.as_deref())?;
-        let target = Directory::prepare(&out, &rows.problem, false)?;
+        let target = Directory::prepare(&out, &rows.problem, &[&directory], false)?;
         let mut told = rows.problem.binding.warnings.clone();
         told.extend(dropped(rows.dropped));
         let settings = options.of_rows(stored.allocations, seed, &stop);

@@ -10,11 +10,12 @@
 //! words, `log(p_ij / (p_i p_j)) / -log p_ij`, over pairs of words, p the share of documents that have both or one of them; -1 where
 //! none has both. Averaged over pairs, then over components (Bouma, 2009; Lau, Newman and Baldwin, 2014).
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cavi_algebra::{ArrayId, AxisId, Support};
+use cavi_algebra::{ArrayId, AxisId, Support, Symbols};
 use cavi_executor::{BoundArray, Parameters};
 use cavi_files::format_number;
 use serde_json::{Map, Value, json};
@@ -95,6 +96,8 @@ impl Grid {
 pub struct Candidate {
     /// The value of each grid.
     pub values: Vec<(String, f64)>,
+    /// The product of those that are sizes of axes; 1 where none is.
+    pub size: f64,
     /// What the fit says of the held-out entries.
     pub entries: Vec<ByEntry>,
     /// Its evidence lower bound.
@@ -123,7 +126,8 @@ pub fn candidate(
     let runs: Vec<&Parameters> = fit.kept.iter().map(|(_, own)| &own.parameters).collect();
     let (stability, coherence) = of_components(problem, &fit.parameters, &runs);
     let run = fit.run();
-    Ok(Candidate { values, entries, elbo: run.elbo, converged: run.converged, stability, coherence })
+    let size = size(&problem.as_given().model.symbols, &values);
+    Ok(Candidate { values, size, entries, elbo: run.elbo, converged: run.converged, stability, coherence })
 }
 
 /// What is known of a fit in a directory, with its runs if they were kept. The data are those that are `given`, else its own files.
@@ -148,7 +152,14 @@ pub fn candidate_in(
     let summary = &fit.stored.summary;
     let elbo = summary["elbo"].as_f64().unwrap_or(f64::NAN);
     let converged = summary["converged"].as_bool().unwrap_or(false);
-    Ok(Candidate { values, entries, elbo, converged, stability, coherence })
+    let size = size(&fit.problem.as_given().model.symbols, &values);
+    Ok(Candidate { values, size, entries, elbo, converged, stability, coherence })
+}
+
+/// The product of the values that are sizes of axes of a program.
+pub fn size(symbols: &Symbols, values: &[(String, f64)]) -> f64 {
+    let sizes = values.iter().filter(|(name, _)| symbols.axes.iter().any(|axis| axis.name == *name));
+    sizes.map(|(_, size)| size).product()
 }
 
 /// How alike the components of the runs are that were kept with the fit in a directory; `None` with fewer than two, or of a program without
@@ -222,9 +233,11 @@ impl Candidate {
         Ok(Difference { value: found.value / units, standard_error: found.standard_error / units })
     }
 
-    /// How large it is, to find the smallest: the product of the values.
-    fn size(&self) -> f64 {
-        self.values.iter().map(|(_, value)| value).product()
+    /// Which of two is smaller: by the sizes of axes, and where these are alike by the values of constants, in the order of the grids.
+    fn by_size(&self, other: &Candidate) -> Ordering {
+        let values = self.values.iter().zip(&other.values);
+        let by_value = values.map(|((_, one), (_, other))| one.total_cmp(other)).find(|own| own.is_ne());
+        self.size.total_cmp(&other.size).then(by_value.unwrap_or(Ordering::Equal))
     }
 }
 
@@ -259,10 +272,9 @@ pub fn suggest(candidates: Vec<Candidate>) -> Result<Choice, DataError> {
     let below: Vec<Difference> =
         candidates.iter().map(|own| own.below(&candidates[best])).collect::<Result<_, _>>()?;
     let within = |place: &usize| *place == best || below[*place].value <= below[*place].standard_error;
-    let size = |place: &usize| candidates[*place].size();
     let suggested = (0..candidates.len())
         .filter(within)
-        .min_by(|one, other| size(one).total_cmp(&size(other)))
+        .min_by(|one, other| candidates[*one].by_size(&candidates[*other]))
         .unwrap_or(best);
     Ok(Choice { candidates, below, best, suggested })
 }
@@ -418,6 +430,7 @@ mod tests {
     fn the_smallest_within_one_standard_error_is_suggested() {
         let of = |value: f64, logs: &[f64]| Candidate {
             values: vec![("k".to_owned(), value)],
+            size: value,
             entries: vec![ByEntry {
                 array: "x".to_owned(),
                 counts: vec![1.0; logs.len()],
@@ -436,5 +449,12 @@ mod tests {
         let Choice { best, suggested, below, .. } = suggest(all).unwrap();
         assert_eq!((best, suggested), (2, 1));
         assert!(below[0].value > below[0].standard_error && below[1].value < below[1].standard_error);
+        // A constant is no size: with a mean of -5, three components are still more than two, and alike in score.
+        let with = |components: f64, mean: f64| Candidate {
+            values: vec![("mean".to_owned(), mean), ("k".to_owned(), components)],
+            ..of(components, &[-1.0, -2.0, -1.1])
+        };
+        let all = vec![with(3.0, -5.0), with(2.0, -5.0), with(2.0, 1.0), with(3.0, 1.0), with(2.0, -6.0)];
+        assert_eq!(suggest(all).unwrap().suggested, 4);
     }
 }

@@ -78,7 +78,8 @@ impl Column {
     }
 
     /// The value at each of these labels: by label where the table has labels and the axis too, or whole numbers most of which are labels of the
-    /// axis; else by order where the numbers agree.
+    /// axis; else by order where the numbers agree. Labels 0, 1, ... in order are those of an axis without labels, unless the table has the very
+    /// same ones.
     pub fn along(&self, labels: &[String]) -> Option<Vec<&str>> {
         let is_counted = labels.iter().enumerate().all(|(place, label)| *label == place.to_string());
         let ids = || {
@@ -87,7 +88,12 @@ impl Column {
             let known = ids.iter().filter(|own| of_axis.contains(own)).count();
             (2 * known > ids.len()).then_some(ids)
         };
-        let Some(own) = self.labels.as_ref().or_else(ids).filter(|_| !is_counted) else {
+        let is_same = |own: &&Vec<String>| {
+            let (own, of_axis): (BTreeSet<&String>, BTreeSet<&String>) =
+                (own.iter().collect(), labels.iter().collect());
+            own == of_axis
+        };
+        let Some(own) = self.labels.as_ref().or_else(ids).filter(|own| !is_counted || is_same(own)) else {
             return (labels.len() == self.values.len())
                 .then(|| self.values.iter().map(String::as_str).collect());
         };
@@ -109,5 +115,29 @@ fn texts(values: Values) -> Vec<String> {
     match values {
         Values::Text(column) => entries(&column),
         Values::Numbers(numbers) => numbers.into_iter().map(format_number).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(all: &[&str]) -> Vec<String> {
+        all.iter().map(|own| (*own).to_owned()).collect()
+    }
+
+    #[test]
+    fn labels_that_count_are_joined_where_the_table_has_the_same() {
+        let column = |labels: &[&str]| Column {
+            labels: Some(texts(labels)),
+            ids: None,
+            values: texts(&["third", "first", "second"]),
+        };
+        let counted = texts(&["0", "1", "2"]);
+        assert_eq!(column(&["2", "0", "1"]).along(&counted), Some(vec!["first", "second", "third"]));
+        // Of other labels the order counts: those of the axis are no more than its positions.
+        assert_eq!(column(&["c", "a", "b"]).along(&counted), Some(vec!["third", "first", "second"]));
+        let named = texts(&["a", "b", "c"]);
+        assert_eq!(column(&["c", "a", "b"]).along(&named), Some(vec!["first", "second", "third"]));
     }
 }

@@ -113,6 +113,48 @@ pub fn open(directories: &[&Path], given: Option<&Inputs>) -> Result<Vec<Reopene
     Ok(fits)
 }
 
+/// Refuses to average fits along other axes: q of one is read at the positions of another, so that each axis has the same labels in the same
+/// order, or the same size where it has none, and so has each of its groups.
+///
+/// # Errors
+/// Fits of which an axis differs, with the axis, the sizes or the first label that differs, and the two directories.
+pub fn refuse_other_axes(fits: &[Reopened], directories: &[&Path]) -> Result<(), DataError> {
+    let Some(first) = fits.first() else { return Ok(()) };
+    let of = |fit: &'_ Reopened| {
+        let given = fit.problem.as_given();
+        let each = given.model.symbols.axes.iter().zip(&given.binding.bound.axes).enumerate();
+        let each = each.map(|(place, (axis, bound))| {
+            let labels = (0..bound.size)
+                .map(|position| given.binding.labels.label(&given.binding.bound, place.into(), position));
+            let labels: Vec<String> = labels.map(std::borrow::Cow::into_owned).collect();
+            (axis.name.clone(), bound.starts.clone(), labels)
+        });
+        each.collect::<Vec<_>>()
+    };
+    let own = of(first);
+    for (other, directory) in fits.iter().zip(directories).skip(1) {
+        let (one, two) = (directories[0].display(), directory.display());
+        for ((name, starts, labels), (_, other_starts, theirs)) in own.iter().zip(of(other)) {
+            let found = match labels.iter().zip(&theirs).find(|(own, other)| own != other) {
+                _ if labels.len() != theirs.len() => {
+                    format!("size {} in `{one}` and {} in `{two}`", labels.len(), theirs.len())
+                }
+                Some((own, other)) => format!("`{own}` in `{one}` where it has `{other}` in `{two}`"),
+                None if *starts != other_starts => {
+                    format!("groups of other sizes in `{one}` than in `{two}`")
+                }
+                None => continue,
+            };
+            return Err(DataError::new(format!(
+                "fits along different axes cannot be averaged: axis `{name}` has {found}"
+            ))
+            .possible("fits whose axes have the same labels in the same order")
+            .help("fit all of them to the same data, as `cavi fit ... --restarts 5 --keep all` does"));
+        }
+    }
+    Ok(())
+}
+
 /// What was held out of a fit, and of which data: fits that have it in common can be compared. It holds the entries, and no other data.
 #[derive(Clone, Debug)]
 pub struct Split {

@@ -45,6 +45,8 @@ pub struct Asked {
     pub transpose: Vec<String>,
     /// `--labels`
     pub labels: Vec<String>,
+    /// `--unique`
+    pub unique: bool,
     /// `--set`
     pub set: Vec<String>,
     /// `--heldout`
@@ -103,14 +105,14 @@ pub struct OwnRun<'a> {
 
 impl Directory {
     /// Takes the place of the directory before a long fit, so that a mistake shows at once. With `force` a directory that Cavi did not
-    /// write is replaced too; its files stay.
+    /// write is replaced too; its files stay. `reads` are the directories of fits that the work reads, where they must stay.
     ///
     /// # Errors
-    /// A path that is a file, that cannot be written to, that another process writes to, or that holds files of others; labels that
+    /// One of `reads`, or a directory above it; a path that is a file, that cannot be written to, that another process writes to, or that holds files of others; labels that
     /// make no file name.
-    pub fn prepare(path: &Path, problem: &Problem, force: bool) -> Result<Directory, Error> {
+    pub fn prepare(path: &Path, problem: &Problem, reads: &[&Path], force: bool) -> Result<Directory, Error> {
         crate::posterior::check_names(problem, path)?;
-        Ok(Directory { writer: Writer::open(path, force)? })
+        Ok(Directory { writer: Writer::open(path, reads, force)? })
     }
 
     /// Writes everything. It takes the place of an earlier fit when it is whole. What `summary.json` holds comes back.
@@ -267,6 +269,7 @@ impl Summary<'_> {
                 "columns": asked.columns,
                 "transpose": asked.transpose,
                 "labels": asked.labels,
+                "unique": asked.unique,
                 "set": asked.set,
                 "heldout": asked.heldout,
                 "heldout_totals": asked.heldout_totals,

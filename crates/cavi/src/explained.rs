@@ -25,7 +25,8 @@ use cavi_families::Prediction;
 use cavi_model::Statement;
 use smallvec::SmallVec;
 
-use crate::heldout::{is_there, stated, unflat};
+use crate::bind::Existing;
+use crate::heldout::{stated, unflat};
 use crate::prepare::Problem;
 use crate::row_totals::RowTotals;
 use crate::rows::RowWeights;
@@ -215,6 +216,7 @@ impl Of<'_> {
         if by_listing && zeros && self.statement.family.prediction() != Prediction::Units {
             return None;
         }
+        let existing = Existing::of(&given.model.symbols, &given.binding.bound.axes, array);
         let mut entries = Entries { coordinates: vec![Vec::new(); shape.len()], ..Entries::default() };
         let mut add = |number: usize, all: usize, place: &mut dyn Iterator<Item = u32>, value: f64| {
             entries.all += 1;
@@ -233,7 +235,7 @@ impl Of<'_> {
                 }
             }
             // All places exist: only those of the sample are worked out.
-            BoundArray::Dense { values, observed } if array.restriction.is_none() => {
+            BoundArray::Dense { values, observed } if !existing.has_gaps() => {
                 for (cell, value) in values.iter().enumerate() {
                     if observed.as_ref().is_none_or(|observed| observed[cell]) {
                         let mut place =
@@ -244,13 +246,13 @@ impl Of<'_> {
             }
             // Only places of the sample are looked up among what is listed, which takes much longer than to count the others.
             BoundArray::Sparse { indices, observed, .. } => {
-                let restricted = array.restriction.is_some();
+                let restricted = existing.has_gaps();
                 let at = |entry: usize| -> SmallVec<[usize; 4]> {
                     indices.iter().map(|column| column[entry] as usize).collect()
                 };
                 let missing = observed.iter().flatten().enumerate().filter(|(_, seen)| !**seen);
                 let missing =
-                    missing.filter(|(entry, _)| !restricted || is_there(array, &at(*entry))).count();
+                    missing.filter(|(entry, _)| !restricted || existing.is_there(&at(*entry))).count();
                 let mut exist = cells;
                 for cell in 0..cells {
                     let of_sample = is_sampled(cell, cells);
@@ -258,7 +260,7 @@ impl Of<'_> {
                         continue;
                     }
                     let place = unflat(&shape, cell);
-                    if restricted && !is_there(array, &place) {
+                    if restricted && !existing.is_there(&place) {
                         exist -= 1;
                     } else if of_sample && let (value, true) = data.entry(&shape, &place) {
                         add(cell, cells, &mut place.iter().map(|own| *own as u32), value);
@@ -270,7 +272,7 @@ impl Of<'_> {
                 for cell in 0..cells {
                     let place = unflat(&shape, cell);
                     if let (value, true) = data.entry(&shape, &place)
-                        && is_there(array, &place)
+                        && existing.is_there(&place)
                     {
                         add(cell, cells, &mut place.iter().map(|own| *own as u32), value);
                     }

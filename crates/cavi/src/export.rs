@@ -60,8 +60,8 @@ impl Export {
     ///
     /// # Errors
     /// A path that is a file, that cannot be written to, that another process writes to, or that holds files of others.
-    pub fn prepare(path: &Path, force: bool) -> Result<Export, Error> {
-        Ok(Export { writer: Writer::open(path, force)? })
+    pub fn prepare(path: &Path, fit: &Path, force: bool) -> Result<Export, Error> {
+        Ok(Export { writer: Writer::open(path, &[fit], force)? })
     }
 
     /// Writes the tables. They take the place of an earlier export when all are there.

@@ -18,7 +18,7 @@ use cavi_files::{Cell, CsvText, FileError, write_text_atomically};
 use cavi_model::Model;
 use serde_json::{Map, Value, json};
 
-use crate::bind::{ArrayInput, Binding, DataError, Source, list};
+use crate::bind::{ArrayInput, Binding, DataError, Inputs, Source, list};
 use crate::prepare::Problem;
 use crate::prepare::entries::components;
 
@@ -380,8 +380,17 @@ pub(crate) fn write(problem: &Problem, directory: &Path) -> Result<(), FileError
     Ok(())
 }
 
+/// Inputs that hold what the fit in a directory held. The tables there are those that Cavi wrote, so that what was said of the columns of the
+/// files that they were read from says nothing of them.
+pub(crate) fn hold_as(directory: &Path, inputs: &mut Inputs) {
+    inputs.fix = of_directory(directory);
+    let is_held = |name: &String| inputs.fix.iter().any(|own| own.name == *name);
+    inputs.columns.retain(|own| !is_held(&own.name));
+    inputs.transpose.retain(|own| !is_held(own));
+}
+
 /// What the fit in a directory held, as `--fix` takes it.
-pub(crate) fn of_directory(directory: &Path) -> Vec<ArrayInput> {
+fn of_directory(directory: &Path) -> Vec<ArrayInput> {
     let Ok(entries) = std::fs::read_dir(directory.join(FOLDER)) else { return Vec::new() };
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();

@@ -14,10 +14,10 @@ use cavi_algebra::{ArrayId, Support};
 use cavi_executor::BoundArray;
 use cavi_files::{Cell, CsvText};
 
-use crate::bind::DataError;
+use crate::bind::{DataError, Existing};
 use crate::dimensions::Dimension;
 use crate::error::Error;
-use crate::heldout::{Expected, expected, is_there};
+use crate::heldout::{Expected, expected};
 use crate::prepare::Problem;
 use crate::reopen::Reopened;
 
@@ -198,6 +198,7 @@ impl Cells<'_> {
         header.extend(asked.all.then_some("value"));
         let mut table = CsvText::new(&header);
         let positions = self.positions();
+        let existing = Existing::of(symbols, &bound.axes, own);
         let mut writer =
             Writer { cells: self, fit, asked, dimensions: &dimensions, table: &mut table, missing: 0 };
         let mut entries = 0;
@@ -210,7 +211,7 @@ impl Cells<'_> {
                 place[dimension] = own[rest % own.len()] as usize;
                 rest /= own.len();
             }
-            if !is_there(own, &place) || !asked.all && data.entry(&shape, &place).1 {
+            if !existing.is_there(&place) || !asked.all && data.entry(&shape, &place).1 {
                 continue;
             }
             entries += 1;

@@ -495,8 +495,12 @@ impl<'a> Reader<'a> {
             range.map(|position| self.labels.label(self.bound, axis, position).into_owned()).collect();
         let numbers =
             |labels: &[String]| labels.iter().enumerate().all(|(place, label)| *label == place.to_string());
-        // Numbers stand for positions that have no labels.
-        if theirs == ours || theirs.len() == ours.len() && (numbers(&theirs) || numbers(&ours)) {
+        // Numbers stand for positions that have no labels; but where the other side has the same numbers in another order, they are labels.
+        let no_labels = || {
+            let same = || theirs.iter().collect::<BTreeSet<_>>() == ours.iter().collect::<BTreeSet<_>>();
+            !self.labels.is_labelled(axis) || (numbers(&theirs) || numbers(&ours)) && !same()
+        };
+        if theirs == ours || theirs.len() == ours.len() && no_labels() {
             return Ok(None);
         }
         let place: BTreeMap<&str, usize> =

@@ -348,15 +348,17 @@ impl Components {
         Some(Components { variable, axis, names, labels, values, signed })
     }
 
-    /// Those of a table, a column or a row each: the labels of the other side are those of `like`.
+    /// Those of a table, a column or a row each: the labels of the other side are those of `like`. An empty cell is NaN.
     ///
     /// # Errors
-    /// A file that cannot be read, without labels, or of which none is among those of `like`. Whole numbers in the first column are labels.
+    /// A file that cannot be read, with an infinite number, without labels, or of which none is among those of `like`. Whole numbers in the first
+    /// column are labels.
     pub fn of_table(path: &Path, like: &Components) -> Result<Components, Error> {
         let dimensions = ["label", &like.axis].map(|axis| cavi_files::Dimension { axis, letter: None });
         let options =
             ReadOptions { dimensions: &dimensions, is_wide: true, is_named: true, ..ReadOptions::default() };
         let content = cavi_files::read(path, &options)?;
+        content.refuse_infinite(path)?;
         let wrong = |what: &str| {
             DataError::new(format!("{}: {what}", path.display())).possible(
                 "a table of numbers with the names of its rows and columns: a component a column, or a row",
@@ -499,25 +501,50 @@ fn split(
 /// Which components are empty: shorter than this share of the longest. Relevance determination leaves such ones, whose directions are rounding.
 fn empty(components: &[Vec<f64>]) -> Vec<bool> {
     const SHARE: f64 = 1e-9;
-    let length = |own: &Vec<f64>| own.iter().map(|value| value * value).sum::<f64>().sqrt();
+    let known =
+        |own: &Vec<f64>| own.iter().filter(|value| !value.is_nan()).map(|value| value * value).sum::<f64>();
+    let length = |own: &Vec<f64>| known(own).sqrt();
     let lengths: Vec<f64> = components.iter().map(length).collect();
     let longest = lengths.iter().copied().fold(0.0, f64::max);
     lengths.into_iter().map(|own| own <= SHARE * longest).collect()
 }
 
-/// Matches components.
+/// Refuses components with an infinite number, which have no direction.
+fn refuse_infinite(own: &Components) -> Result<(), DataError> {
+    for (name, values) in own.names.iter().zip(&own.values) {
+        if let Some(place) = values.iter().position(|value| value.is_infinite()) {
+            let label = own.labels.get(place).map_or("", String::as_str);
+            return Err(DataError::new(format!(
+                "`{}`: the component `{name}` is infinite at `{label}`, and has no direction",
+                own.variable
+            ))
+            .possible("components of finite numbers"));
+        }
+    }
+    Ok(())
+}
+
+/// Matches components, over the labels that both sides have. A label at which a component of either side has no number (NaN) is left out, as
+/// one that a side lacks.
 ///
 /// # Errors
-/// Components without a common label.
+/// Components without a common label; an infinite number.
 pub fn matching(a: &Components, b: &Components) -> Result<Matching, DataError> {
     let places: HashMap<&str, usize> =
         b.labels.iter().enumerate().map(|(place, label)| (label.as_str(), place)).collect();
-    let common: Vec<(usize, usize)> = a
-        .labels
-        .iter()
-        .enumerate()
-        .filter_map(|(place, label)| Some((place, *places.get(label.as_str())?)))
-        .collect();
+    for own in [a, b] {
+        refuse_infinite(own)?;
+    }
+    let pairs = a.labels.iter().enumerate();
+    let pairs = pairs.filter_map(|(place, label)| Some((place, *places.get(label.as_str())?)));
+    let has = |own: &Components, place: usize| own.values.iter().all(|values| !values[place].is_nan());
+    let (common, missing): (Vec<_>, Vec<_>) = pairs.partition(|pair| has(a, pair.0) && has(b, pair.1));
+    if let (true, Some((place, _))) = (common.is_empty(), missing.first()) {
+        return Err(DataError::new(format!(
+            "`{}` and `{}` have no label in common at which all components have a number: at `{}` one has none",
+            a.variable, b.variable, a.labels[*place]
+        )));
+    }
     if common.is_empty() {
         let first = |own: &Components| own.labels.first().cloned().unwrap_or_default();
         return Err(DataError::new(format!(
@@ -630,6 +657,23 @@ mod tests {
         assert_eq!(found.pairs.iter().map(|own| (own.a, own.b)).collect::<Vec<_>>(), [(0, 1), (1, 0)]);
         assert!((found.stability - 1.0).abs() < 1e-15 && found.common == 3);
         assert!(matching(&a, &components(&[&[1.0]], &["other"], false)).is_err());
+    }
+
+    #[test]
+    fn labels_without_a_number_are_left_out_on_both_sides() {
+        let nan = f64::NAN;
+        let a = components(&[&[3.0, 4.0, nan], &[4.0, -3.0, 1.0]], &["x", "y", "z"], true);
+        let b = components(&[&[4.0, -3.0, 5.0], &[3.0, 4.0, 5.0]], &["x", "y", "z"], true);
+        let found = matching(&a, &b).unwrap();
+        assert_eq!((found.common, found.stability), (2, 1.0));
+        assert_eq!(found.pairs.iter().map(|own| own.b).collect::<Vec<_>>(), [1, 0]);
+        // It does not matter which side lacks the number.
+        let turned = matching(&b, &a).unwrap();
+        assert_eq!((turned.common, turned.stability), (2, 1.0));
+        let nothing = components(&[&[nan, nan, nan]], &["x", "y", "z"], true);
+        assert!(matching(&a, &nothing).unwrap_err().to_string().contains("no label in common at which"));
+        let infinite = components(&[&[1.0, f64::INFINITY, 0.0]], &["x", "y", "z"], true);
+        assert!(matching(&infinite, &b).unwrap_err().to_string().contains("infinite at `y`"));
     }
 
     #[test]

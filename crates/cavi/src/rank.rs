@@ -11,11 +11,11 @@ use cavi_executor::BoundArray;
 use cavi_files::{Content, MISSING, ReadOptions, Values, Wanted};
 use serde_json::{Map, Value, json};
 
-use crate::bind::DataError;
+use crate::bind::{DataError, Existing};
 use crate::dimensions::Dimension;
 use crate::directory::number;
 use crate::error::Error;
-use crate::heldout::{expected, is_there};
+use crate::heldout::expected;
 use crate::impute::{Cells, arrays, labels};
 use crate::prepare::Problem;
 use crate::reopen::Reopened;
@@ -139,6 +139,7 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
     let (data, shape) = (bound.array(array), bound.shape(&problem.equations.symbols, array));
     let dimensions = Dimension::of(problem, array);
     let ranked = places[0];
+    let existing = Existing::of(&problem.equations.symbols, &bound.axes, own);
     let (excluded, unknown) = match asked.not_in {
         None => (HashSet::new(), 0),
         Some(path) => listed(problem, array, path)?,
@@ -175,7 +176,7 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
                 place[ranked] = *item;
                 let place = at_home(own, &place);
                 let at: Vec<usize> = place.iter().map(|own| *own as usize).collect();
-                if !is_there(own, &at) {
+                if !existing.is_there(&at) {
                     left_out.absent += 1;
                 } else if excluded.contains(&place) {
                     left_out.listed += 1;
@@ -378,7 +379,7 @@ fn listed(problem: &Problem, array: ArrayId, path: &Path) -> Result<(Places, usi
             .collect(),
         Content::Coordinates(own) => (0..shape.len())
             .map(|dimension| {
-                let place = |position: &u32| match &own.labels[dimension] {
+                let place = |position: &u32| match own.labels(dimension) {
                     Some(labels) => by_label(dimension, &labels[*position as usize]),
                     None => by_place(dimension, *position as usize),
                 };
@@ -398,7 +399,7 @@ fn listed(problem: &Problem, array: ArrayId, path: &Path) -> Result<(Places, usi
                     let after: usize = own.shape[dimension + 1..].iter().product::<usize>().max(1);
                     let place = |cell: &usize| {
                         let position = cell / after % own.shape[dimension].max(1);
-                        match &own.labels[dimension] {
+                        match own.labels.get(dimension).and_then(Option::as_deref) {
                             Some(labels) => by_label(dimension, &labels[position]),
                             None => by_place(dimension, position),
                         }

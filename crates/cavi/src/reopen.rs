@@ -48,7 +48,7 @@ pub fn open(directory: &Path, given: Option<&Inputs>) -> Result<Reopened, Error>
         }
     };
     let mut inputs = stored.with_earlier(inputs);
-    inputs.fix = crate::fixed::of_directory(directory);
+    crate::fixed::hold_as(directory, &mut inputs);
     let (compiled, _) = crate::session::open(&stored.text, &stored.file_name, &inputs)?;
     let seed = stored.split_seed();
     if let Some(fit) = stored.projected_by() {
@@ -107,7 +107,13 @@ impl Stored {
         let mut inputs =
             Inputs::parse(&of("data"), &of("columns"), &of("transpose"), &of("labels"), &of("set"))?;
         inputs.texts = self.texts.clone().unwrap_or_default();
+        inputs.unique = self.unique();
         Ok(inputs)
+    }
+
+    /// Whether the fit kept labels apart that stand twice, `--unique`.
+    pub fn unique(&self) -> bool {
+        self.summary["settings"]["unique"].as_bool().unwrap_or(false)
     }
 
     /// The seed by which data were held out of the fit.

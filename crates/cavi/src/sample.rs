@@ -21,11 +21,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
-use crate::bind::DataError;
 use crate::bind::known::Known;
+use crate::bind::{DataError, Existing};
 use crate::dimensions::Dimension;
 use crate::error::Error;
-use crate::heldout::{is_there, sources, unflat};
+use crate::heldout::{sources, unflat};
 use crate::posterior::{groups_of, safe, write_axes};
 use crate::prepare::Problem;
 use crate::writer::Writer;
@@ -391,12 +391,13 @@ impl Sample<'_> {
         own.letters.iter().map(|letter| self.problem.model.symbols.letter(*letter).axis).collect()
     }
 
-    /// The elements that exist, in C order: a restriction may leave some out.
+    /// The elements that exist, in C order: a restriction may leave some out, and so may groups.
     pub fn cells<'s>(&'s self, own: &'s Drawn) -> impl Iterator<Item = usize> + 's {
         let symbols = &self.problem.model.symbols;
-        let array = symbols.find(&own.name).map(|id| symbols.array(id));
-        (0..own.cells())
-            .filter(move |cell| array.is_none_or(|array| is_there(array, &unflat(&own.shape, *cell))))
+        let restriction = symbols.find(&own.name).and_then(|id| symbols.array(id).restriction.as_ref());
+        let axes = &self.problem.binding.bound.axes;
+        let existing = Existing::along(symbols, axes, &own.letters, restriction);
+        (0..own.cells()).filter(move |cell| existing.is_there(&unflat(&own.shape, *cell)))
     }
 
     /// The table of one variable: its labels, then mean, standard deviation and quantiles of its draws. `None` of positions on an axis,
@@ -501,8 +502,8 @@ impl Place {
     ///
     /// # Errors
     /// A path that is a file, that cannot be written to, that another process writes to, or that holds files of others.
-    pub fn prepare(path: &Path, force: bool) -> Result<Place, Error> {
-        Ok(Place(Writer::open(path, force)?))
+    pub fn prepare(path: &Path, fit: &Path, force: bool) -> Result<Place, Error> {
+        Ok(Place(Writer::open(path, &[fit], force)?))
     }
 
     /// Writes the draws: `VAR.npy` with the draws as the first dimension (of a ragged variable `VAR/GROUP.npy`), `VAR.csv` with labels, mean,

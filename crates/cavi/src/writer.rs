@@ -45,14 +45,15 @@ pub fn add_file(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), Error>
 impl Writer {
     /// Takes the place of a directory, before the work whose result goes there. What killed writers left beside it is taken away.
     ///
-    /// With `force` a directory that Cavi did not write is replaced too; its files stay.
+    /// With `force` a directory that Cavi did not write is replaced too; its files stay. `reads` are the directories of fits that the work reads.
     ///
     /// # Errors
-    /// [`Error::Usage`]: a path that is a file, the current directory or one above it, or another file system than the directory
+    /// [`Error::Usage`]: a directory that is read, or one above it; a path that is a file, the current directory or one above it, or another file system than the directory
     /// above it; a directory that is not empty and that Cavi did not write, without `force`; another process that writes to it.
     /// [`Error::Data`]: a place that cannot be written to.
-    pub fn open(path: &Path, force: bool) -> Result<Writer, Error> {
+    pub fn open(path: &Path, reads: &[&Path], force: bool) -> Result<Writer, Error> {
         let shown = path.display().to_string();
+        refuse_read(path, reads, &shown)?;
         if path.exists() && !path.is_dir() {
             return Err(usage(format!("`--out {shown}` is a file; expected a directory")));
         }
@@ -288,6 +289,22 @@ fn exchange(one: &Path, two: &Path) -> io::Result<()> {
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 fn exchange(_: &Path, two: &Path) -> io::Result<()> {
     Err(if two.exists() { ErrorKind::Unsupported } else { ErrorKind::NotFound }.into())
+}
+
+/// Refuses a directory that is read, or above one that is: it would be gone.
+fn refuse_read(path: &Path, reads: &[&Path], shown: &str) -> Result<(), Error> {
+    let Ok(target) = path.canonicalize() else { return Ok(()) };
+    let is_in = |read: &&&Path| read.canonicalize().is_ok_and(|own| own.starts_with(&target));
+    match reads.iter().find(is_in) {
+        None => Ok(()),
+        Some(read) => {
+            let is_same = read.canonicalize().is_ok_and(|own| own == target);
+            let what =
+                if is_same { "the directory of the fit itself" } else { "above the directory of the fit" };
+            let found = DataError::new(format!("`--out {shown}` is {what}, which is replaced as a whole"));
+            Err(Error::Usage(vec![found.possible("another directory, or one inside it")]))
+        }
+    }
 }
 
 /// Refuses a directory that cannot change its place: a current one, or a file system of its own.

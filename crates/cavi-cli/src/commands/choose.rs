@@ -73,7 +73,7 @@ fn fitted(
     settings.restarts = Some(settings.restarts.unwrap_or(RESTARTS));
     let directory = match &arguments.out {
         None => None,
-        Some(out) => Some(Directory::prepare(&out.join(folder(set)), &problem, arguments.force.force)?),
+        Some(out) => Some(Directory::prepare(&out.join(folder(set)), &problem, &[], arguments.force.force)?),
     };
     if is_first {
         fit::show_notes(&problem, arguments.run.quiet);
@@ -94,6 +94,7 @@ fn fitted(
             columns: reading.columns,
             transpose: reading.transpose,
             labels: reading.labels,
+            unique: reading.unique,
             set: others.iter().chain(set).cloned().collect(),
             heldout: texts,
             heldout_totals: false,

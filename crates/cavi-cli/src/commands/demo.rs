@@ -36,7 +36,8 @@ pub fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     let settings = fit::settings(&problem, &arguments.run)?;
     let scratch = (arguments.report && arguments.out.is_none()).then(Scratch::new);
     let out = arguments.out.as_deref().or(scratch.as_ref().map(|own| own.0.as_path()));
-    let directory = out.map(|out| Directory::prepare(out, &problem, arguments.force.force)).transpose()?;
+    let directory =
+        out.map(|out| Directory::prepare(out, &problem, &[], arguments.force.force)).transpose()?;
     fit::show_notes(&problem, quiet);
 
     let fit = fit::fit(&problem, &settings, &arguments.run)?;

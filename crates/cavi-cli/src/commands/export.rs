@@ -10,7 +10,7 @@ use crate::terminal;
 pub fn run(arguments: &ExportArguments) -> Result<(), Failure> {
     let tables = cavi::export::tables(&arguments.directory)?;
     let out = arguments.out.clone().unwrap_or_else(|| arguments.directory.join("export"));
-    Export::prepare(&out, arguments.force.force)?.write(&tables)?;
+    Export::prepare(&out, &arguments.directory, arguments.force.force)?.write(&tables)?;
     if arguments.quiet {
         return Ok(());
     }

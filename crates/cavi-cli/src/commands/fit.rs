@@ -74,7 +74,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let problem = Arc::new(problem);
     let is_first = team::is_first();
     let directory =
-        is_first.then(|| Directory::prepare(&out, &problem, arguments.force.force)).transpose()?;
+        is_first.then(|| Directory::prepare(&out, &problem, &[], arguments.force.force)).transpose()?;
     settings.checkpoints = resume::checkpoints(&arguments.checkpoints, &out, earlier, &problem, &settings);
     let data_files = data_files::hashes(&inputs);
     show_notes(&problem, quiet);
@@ -287,10 +287,12 @@ pub fn inputs(arguments: &InputArguments) -> Result<Inputs, Failure> {
     Ok(inputs)
 }
 
-/// The same for new rows of a fit: texts are read as the fit read them, but for what the options say.
+/// The same for new rows of a fit: texts are read as the fit read them, but for what the options say, and labels that stand twice are kept apart
+/// where the fit kept them so.
 pub fn inputs_as_fitted(arguments: &InputArguments, stored: &Stored) -> Result<Inputs, Failure> {
     let mut inputs = inputs(arguments)?;
     let read = stored.texts.clone().unwrap_or_default();
+    inputs.unique |= stored.unique();
     inputs.texts = arguments.reading.texts.over(read).map_err(|error| Error::from(DataError::from(error)))?;
     Ok(inputs)
 }
@@ -387,13 +389,14 @@ fn start(problem: &Problem, init: &Path, arguments: &FitArguments, seed: u64) ->
 /// What `summary.json` keeps of the options.
 fn asked(arguments: &FitArguments) -> Asked {
     let InputArguments { data, reading, set, memory_limit: _ } = arguments.inputs.clone();
-    let ReadingArguments { columns, transpose, labels, unique: _, texts: _ } = reading;
+    let ReadingArguments { columns, transpose, labels, unique, texts: _ } = reading;
     Asked {
         schedule: arguments.run.rules.schedule.clone(),
         data,
         columns,
         transpose,
         labels,
+        unique,
         set,
         heldout: arguments.heldout.clone(),
         heldout_totals: arguments.heldout_totals,

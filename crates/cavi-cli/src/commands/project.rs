@@ -1,11 +1,8 @@
 //! `cavi project DIR --data ... --out DIR2`: latents of new rows, everything shared as in the fit.
 
-use std::path::Path;
-
-use cavi::bind::DataError;
 use cavi::directory::{Asked, Directory, Stored};
 use cavi::project::{self, NewRows};
-use cavi::{Control, Error, Settings};
+use cavi::{Control, Settings};
 
 use super::fit;
 use super::score::note_dropped;
@@ -17,14 +14,14 @@ use crate::{interrupt, program, terminal};
 /// Fits what is the rows' own and writes it.
 pub fn run(arguments: &ProjectArguments) -> Result<(), Failure> {
     let stored = Stored::open(&arguments.directory)?;
-    refuse_same(&arguments.directory, &arguments.out)?;
     let inputs = fit::inputs_as_fitted(&arguments.inputs, &stored)?;
     // The warnings about the program were shown when it was fitted.
     let (compiled, _) =
         cavi::session::open(&stored.text, &stored.file_name, &stored.with_earlier(inputs.clone()))?;
     let seed = compiled.seed(arguments.seed);
     let rows = project::bind(compiled, &inputs, &stored, &arguments.directory, arguments.axis.as_deref())?;
-    let directory = Directory::prepare(&arguments.out, &rows.problem, arguments.force.force)?;
+    let directory =
+        Directory::prepare(&arguments.out, &rows.problem, &[&arguments.directory], arguments.force.force)?;
     let data_files = cavi::data_files::hashes(&inputs);
     show_notes(&rows, arguments.quiet);
     let settings = Settings {
@@ -85,20 +82,9 @@ fn show_notes(rows: &NewRows, quiet: bool) {
     }
 }
 
-/// Refuses to replace the fit by the latents of new rows.
-fn refuse_same(fit: &Path, out: &Path) -> Result<(), Failure> {
-    let same = matches!((fit.canonicalize(), out.canonicalize()), (Ok(fit), Ok(out)) if fit == out);
-    if !same {
-        return Ok(());
-    }
-    let found = DataError::new(format!("`--out {}` is the directory of the fit itself", out.display()))
-        .possible("another directory");
-    Err(Error::Usage(vec![found]).into())
-}
-
 /// What `summary.json` keeps of the options.
 fn asked(arguments: &ProjectArguments) -> Asked {
     let InputArguments { data, reading, set, memory_limit: _ } = arguments.inputs.clone();
-    let ReadingArguments { columns, transpose, labels, unique: _, texts: _ } = reading;
-    Asked { data, columns, transpose, labels, set, ..Asked::default() }
+    let ReadingArguments { columns, transpose, labels, unique, texts: _ } = reading;
+    Asked { data, columns, transpose, labels, unique, set, ..Asked::default() }
 }

@@ -23,7 +23,7 @@ pub fn run(arguments: &SampleArguments) -> Result<(), Failure> {
     let asked = Asked { draws: arguments.draws, seed, names: arguments.names.clone() };
     let sample = sample::sample(&fit.problem, &fit.parameters, &asked)?;
     let out = arguments.out.clone().unwrap_or_else(|| directory.join("sample"));
-    let place = Place::prepare(&out, arguments.force.force)?;
+    let place = Place::prepare(&out, directory, arguments.force.force)?;
     let json = summary(arguments, &sample, seed);
     place.write(&sample, &json)?;
     if arguments.json {

@@ -67,6 +67,7 @@ pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
 /// Scores what was held out of the fits themselves.
 fn own(arguments: &ScoreArguments, directories: &[&Path], metrics: &[Metric]) -> Result<(), Failure> {
     let mut fits = compare::open(directories, None)?;
+    compare::refuse_other_axes(&fits, directories).map_err(Error::from)?;
     if arguments.heldout_totals {
         fits[0].held.given_totals = true;
     }

@@ -17,8 +17,9 @@ pub fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
     let seed = arguments.seed.unwrap_or(0);
     let totals = arguments.total.iter().map(|text| total(text)).collect::<Result<_, Failure>>()?;
     let asked = Asked { seed, totals };
-    let place = Place::prepare(&arguments.out, arguments.force.force)?;
     let directory = Path::new(&arguments.model);
+    let reads: &[&Path] = if directory.is_dir() { &[directory] } else { &[] };
+    let place = Place::prepare(&arguments.out, reads, arguments.force.force)?;
     let (simulated, text, own) = match directory.join("summary.json").is_file() {
         true => {
             let fit = reopen::open(directory, impute::given(&arguments.inputs, directory)?.as_ref())?;

@@ -506,6 +506,10 @@ fn genes_of_one_name_and_queries_lead_to_the_line_to_type() {
         status == 0 && said.starts_with("y: 10 user (CELL0-1, CELL1-1, ...) x 6 item (CD3E, TBCE, "),
         "{said}"
     );
+    // What is asked of the fit later reads the file as the fit did.
+    let asked = cavi(&directory, &["impute", "o", "--all"]);
+    assert!(asked.status.success(), "{}", text(&asked.stderr));
+    assert!(fs::read_to_string(directory.join("o/imputed/y.csv")).unwrap().contains("TBCE-1"));
     let shown = cavi(&directory, &["data", "twice.h5ad", "--unique"]);
     assert!(text(&shown.stdout).ends_with("cavi fit MODEL --data y=twice.h5ad --unique --out DIR\n"));
     let (status, said) = fit(&directory, "counts.cavi", &["--data", "y=shop.db"]);

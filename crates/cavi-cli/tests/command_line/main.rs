@@ -17,6 +17,7 @@ mod fixed;
 mod found;
 mod held_out_parts;
 mod heldout;
+mod joined;
 mod large_texts;
 mod memory;
 mod mistakes;

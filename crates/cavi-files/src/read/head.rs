@@ -265,12 +265,14 @@ fn columns_of(header: &[String], mut records: Records<'_>) -> Result<(Vec<HeadCo
     let mut numbers = vec![true; width];
     let mut whole = vec![true; width];
     let mut prose = vec![true; width];
-    let mut rows = 0;
+    let (mut rows, mut blank) = (0, 0);
     while let Some(record) = records.next()? {
+        // In one column an empty line is a missing entry, unless nothing follows it.
         if record.is_blank() {
+            blank += usize::from(width == 1);
             continue;
         }
-        rows += 1;
+        rows += 1 + std::mem::take(&mut blank);
         if rows <= LOOKED_AT {
             prose.iter_mut().zip(record.fields()).for_each(|(own, field)| *own &= is_prose(&field));
         }

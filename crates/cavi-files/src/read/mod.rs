@@ -38,6 +38,7 @@ pub(crate) mod texts;
 
 mod labels;
 mod unique;
+mod whole;
 
 /// What the caller knows about the array that a file is bound to. Only text tables need more than the number of
 /// dimensions.
@@ -147,7 +148,9 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError
             return archive(std::io::BufReader::new(file), options.dimensions).map_err(in_file);
         }
         (Format::Table(separator), packing) if stream::suits(path, packing) => {
-            return table::read(Source::File(path, packing), separator, options).map_err(in_file);
+            return table::read(Source::File(path, packing), separator, options)
+                .map(whole::canonical)
+                .map_err(in_file);
         }
         (format @ (Format::MatrixMarket | Format::Frostt | Format::LdaC), packing)
             if stream::suits(path, packing) =>
@@ -241,14 +244,17 @@ fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Cont
         Format::Npz => archive(std::io::Cursor::new(bytes), dimensions),
         Format::Table(separator) => {
             table::read(Source::Memory(&bytes::text_of_lines(bytes)?), separator, options)
+                .map(whole::canonical)
         }
         Format::Blanks => {
             let text = bytes::text_of_lines(bytes)?;
             let tabbed = table::blanks::tabbed(&text);
-            table::read(Source::Memory(&tabbed), b'\t', options).map_err(|error| match error.help {
-                Some(_) => error,
-                None => error.with_help("`--data NAME=lines:FILE` reads texts, one document a line"),
-            })
+            let read =
+                table::read(Source::Memory(&tabbed), b'\t', options).map_err(|error| match error.help {
+                    Some(_) => error,
+                    None => error.with_help("`--data NAME=lines:FILE` reads texts, one document a line"),
+                });
+            read.map(whole::canonical)
         }
         Format::Parquet => {
             table::read_columns(parquet::read(::bytes::Bytes::copy_from_slice(bytes))?, options)
@@ -300,6 +306,12 @@ pub fn read_npz_arrays(path: &Path) -> Result<Vec<(String, DenseArray)>, FileErr
 ///
 /// A column is named as in the first line, or by its number from 1; of a number, the first line is no header.
 pub fn read_labels(path: &Path) -> Result<Vec<String>, FileError> {
+    let mut labels = labels_as_written(path)?;
+    whole::list(&mut labels);
+    Ok(labels)
+}
+
+fn labels_as_written(path: &Path) -> Result<Vec<String>, FileError> {
     if let (file, Some(column)) = format::split_column(&path.to_string_lossy())
         && !path.exists()
     {

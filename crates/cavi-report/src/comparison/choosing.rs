@@ -46,8 +46,10 @@ impl Choosing {
         let mut candidates = Vec::new();
         for place in &places {
             let side = &sides[*place];
+            let values: Vec<(String, f64)> = over.iter().cloned().zip(values(side)).collect();
             candidates.push(Candidate {
-                values: over.iter().cloned().zip(values(side)).collect(),
+                size: choose::size(&side.compiled.model.symbols, &values),
+                values,
                 entries: heldout.entries[*place].clone().unwrap_or_default(),
                 elbo: side.elbo(),
                 converged: side.summary()["converged"] == true,

@@ -206,9 +206,9 @@ fn derive(
         return Some(of_matrices(target, &known, (*function, matrix), (*row, *column), cells, jitters));
     }
     let sparse = sparse_operands(target.array, arrays, value);
-    Some(match sparse.first() {
-        Some(first) => derive_listed(target, &known, arrays, value, &sparse, *first, cells),
-        None => derive_all(target, &known, value, cells),
+    Some(match sparse.is_empty() {
+        false => derive_listed(target, &known, arrays, value, &sparse, cells),
+        true => derive_all(target, &known, value, cells),
     })
 }
 
@@ -308,6 +308,26 @@ fn derive_all(
     Ok(compact(target, values.into(), observed))
 }
 
+/// Whether the value at a place is a function of the elements of `sparse` at this very place and of single numbers. Where all of these elements
+/// are 0, it is then one number. `x[i, j] + x[j, i]` is not so, nor is `x[i, j] - sum[l](x[i, l])`: where x is 0, they may have any value.
+fn is_local(target: &Target<'_>, value: &Expression, sparse: &[ArrayId]) -> bool {
+    let is_local = |part: &Expression| is_local(target, part, sparse);
+    match value {
+        Expression::Number(_) => true,
+        Expression::Value(id, subscripts) => {
+            let own = target.array.letters.iter().map(|letter| Subscript::Letter(*letter));
+            subscripts.is_empty() || sparse.contains(id) && subscripts.iter().cloned().eq(own)
+        }
+        Expression::Indicator(..)
+        | Expression::Position(_)
+        | Expression::Sum(..)
+        | Expression::OfMatrix(..) => false,
+        Expression::Add(parts) | Expression::Multiply(parts) => parts.iter().all(is_local),
+        Expression::Power(base, exponent) => is_local(base) && is_local(exponent),
+        Expression::Apply(_, argument) => is_local(argument),
+    }
+}
+
 /// The listed entries of sparse operands; elsewhere the value is that of zeros, or missing.
 fn derive_listed(
     target: &Target<'_>,
@@ -315,7 +335,6 @@ fn derive_listed(
     arrays: &[Option<BoundArray>],
     value: &Expression,
     sparse: &[ArrayId],
-    first: ArrayId,
     cells: usize,
 ) -> Result<BoundArray, DataError> {
     let listed = |id: ArrayId| match &arrays[id.index()] {
@@ -323,16 +342,14 @@ fn derive_listed(
         Some(BoundArray::Dense { .. }) | None => unreachable!("operands were chosen for being sparse"),
     };
     let unlisted_zero = sparse.iter().all(|id| listed(*id).1);
-    // At unlisted entries, operands with other letters than those of the sparse arrays could have any value.
-    let mut plain = true;
-    value.visit_values(&mut |id, _| {
-        plain &= sparse.contains(&id) || target.symbols.array(id).letters.is_empty();
-    });
-    if unlisted_zero && (!plain || elsewhere(target, known, arrays, value, sparse)? != Some(0.0)) {
+    let is_local = || is_local(target, value, sparse);
+    if unlisted_zero && (!is_local() || elsewhere(target, known, arrays, value, sparse)? != Some(0.0)) {
         return derive_all(target, known, value, cells);
     }
     let mut places: Vec<Vec<u32>> = Vec::new();
-    let sources: &[ArrayId] = if unlisted_zero { sparse } else { &[first] };
+    // What one operand lacks is missing, whatever the others have there.
+    let lacking = sparse.iter().find(|id| !listed(**id).1);
+    let sources = lacking.map_or(sparse, std::slice::from_ref);
     for id in sources {
         let (indices, _) = listed(*id);
         let length = indices.first().map_or(0, |column| column.len());

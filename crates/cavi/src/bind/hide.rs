@@ -14,8 +14,9 @@ mod named;
 mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-use cavi_algebra::{ArrayId, LetterId};
+use cavi_algebra::{ArrayId, AxisId, LetterId};
 use cavi_executor::BoundArray;
 use cavi_files::Wanted;
 use rand::{Rng, SeedableRng};
@@ -47,7 +48,7 @@ pub(crate) struct Hide {
     /// The family of the statement, for messages.
     pub family: &'static str,
     /// A letter of the array, itself or its ancestor on this axis the row: the share is taken in each row.
-    pub rows: Option<(LetterId, cavi_algebra::AxisId)>,
+    pub rows: Option<(LetterId, AxisId)>,
 }
 
 /// Which part of an array is hidden.
@@ -210,6 +211,23 @@ impl Split<'_> {
             own = parent;
         }
         position
+    }
+
+    /// The dimension along which rows are, and the positions of a row there: one, or where the dimension is ragged in the axis of rows those of
+    /// its group. `None` where all entries are one row.
+    fn positions_of(&self, row: usize) -> Option<(usize, Range<usize>)> {
+        let (letter, axis) = self.hide.rows?;
+        let symbols = self.target.symbols;
+        let dimension = self.target.array.letters.iter().position(|own| *own == letter)?;
+        let above = std::iter::successors(Some(symbols.letter(letter).axis), |own| symbols.axis(*own).parent);
+        let mut steps: Vec<AxisId> = above.take_while(|own| *own != axis).collect();
+        steps.reverse();
+        let mut positions = row..row + 1;
+        for step in steps {
+            let starts = self.target.axes.bound[step.index()].starts.as_ref()?;
+            positions = starts[positions.start]..starts[positions.end];
+        }
+        Some((dimension, positions))
     }
 
     /// The dimensions that tell what is hidden apart.
@@ -410,10 +428,24 @@ impl Split<'_> {
                 return found.into_iter().collect();
             }
         }
-        let all: Vec<Vec<u32>> = (0..cells)
-            .map(|cell| self.target.coordinates(cell).into_iter().map(|position| position as u32).collect())
-            .filter(|place: &Vec<u32>| is_zero(place))
-            .collect();
+        let of_row = self.positions_of(row);
+        let positions = |dimension: usize| match &of_row {
+            Some((own, positions)) if *own == dimension => positions.clone(),
+            _ => 0..self.target.shape[dimension],
+        };
+        let ranges: Vec<Range<usize>> = (0..self.target.shape.len()).map(positions).collect();
+        let mut all: Vec<Vec<u32>> = Vec::new();
+        for number in 0..ranges.iter().map(Range::len).product() {
+            let mut rest: usize = number;
+            let mut place: Vec<u32> = vec![0; ranges.len()];
+            for (own, range) in place.iter_mut().zip(&ranges).rev() {
+                *own = (range.start + rest % range.len()) as u32;
+                rest /= range.len();
+            }
+            if is_zero(&place) {
+                all.push(place);
+            }
+        }
         sample(all, count, rng)
     }
 

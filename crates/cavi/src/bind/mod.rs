@@ -6,6 +6,7 @@
 //! and 5, and of `grammar/README.md`, sections 3 to 5.
 
 mod data_error;
+mod existing;
 mod indexed;
 mod inputs;
 mod labels;
@@ -55,6 +56,7 @@ use cavi_numerics::Numbers;
 
 pub use data_error::DataError;
 pub(crate) use data_error::list;
+pub(crate) use existing::Existing;
 pub(crate) use frozen::Frozen;
 pub use hide::{ByFile, Different, Fold, Hidden};
 pub(crate) use hide::{Chosen, Draw, Hide, What};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use cavi_algebra::{Array, ArrayId, ArrayKind, LetterId, Restriction, Support, Symbols};
+use cavi_algebra::{Array, ArrayId, ArrayKind, Support, Symbols};
 use cavi_executor::BoundArray;
 use cavi_files::{Content, Dense, Values};
 use cavi_numerics::Numbers;
@@ -11,6 +11,7 @@ use cavi_numerics::reduce::has_nan;
 
 use super::axes::{Axes, multiplicity_of};
 use super::data_error::DataError;
+use super::existing::Existing;
 use super::listing::Listing;
 use super::pieces::Piece;
 use super::suspicions;
@@ -28,38 +29,8 @@ pub(super) struct Target<'a> {
     pub shape: Vec<usize>,
     /// For a restricted array the two dimensions and whether only the upper triangle exists.
     pub restricted: Option<(usize, usize, bool)>,
-    /// Pairs of dimensions that are ragged in one axis: an entry is of one group of that.
-    tied: Vec<Tied>,
-}
-
-/// Two dimensions that are ragged in one axis, with the group of each of their positions.
-struct Tied {
-    dimensions: [usize; 2],
-    groups: [Vec<usize>; 2],
-}
-
-impl Tied {
-    /// Of two dimensions of an array, if they are ragged in one axis.
-    fn of(symbols: &Symbols, axes: &Axes, array: &Array, dimensions: [usize; 2]) -> Option<Tied> {
-        let lineages = dimensions.map(|dimension| symbols.lineage(array.letters[dimension]));
-        let group = *lineages[0].iter().find(|letter| lineages[1].contains(letter))?;
-        let groups = dimensions.map(|dimension| {
-            let lineage = symbols.lineage(array.letters[dimension]);
-            let steps = lineage.iter().take_while(|letter| **letter != group);
-            let size = axes.bound[symbols.letter(lineage[0]).axis.index()].size;
-            steps.fold((0..size).collect(), |positions: Vec<usize>, step| {
-                let parents = axes.bound[symbols.letter(*step).axis.index()].parent.as_ref();
-                let parents = parents.expect("a letter with an ancestor is ragged");
-                positions.into_iter().map(|position| parents[position]).collect()
-            })
-        });
-        Some(Tied { dimensions, groups })
-    }
-
-    fn agree(&self, coordinate: &impl Fn(usize) -> usize) -> bool {
-        let [left, right] = self.dimensions;
-        self.groups[0][coordinate(left)] == self.groups[1][coordinate(right)]
-    }
+    /// Which cells are entries.
+    existing: Existing,
 }
 
 impl<'a> Target<'a> {
@@ -70,19 +41,8 @@ impl<'a> Target<'a> {
             .iter()
             .map(|letter| axes.bound[symbols.letter(*letter).axis.index()].size)
             .collect();
-        let dimension = |letter: LetterId| array.letters.iter().position(|own| *own == letter);
-        let restricted = match array.restriction {
-            Some(Restriction::Different(left, right)) => {
-                dimension(left).zip(dimension(right)).map(|(i, j)| (i, j, false))
-            }
-            Some(Restriction::Less(left, right)) => {
-                dimension(left).zip(dimension(right)).map(|(i, j)| (i, j, true))
-            }
-            None => None,
-        };
-        let pairs = (0..array.letters.len()).flat_map(|right| (0..right).map(move |left| [left, right]));
-        let tied = pairs.filter_map(|pair| Tied::of(symbols, axes, array, pair)).collect();
-        Target { symbols, axes, id, array, shape, restricted, tied }
+        let existing = Existing::of(symbols, &axes.bound, array);
+        Target { symbols, axes, id, array, shape, restricted: existing.restricted(), existing }
     }
 
     /// The number of cells; `None` if that is beyond any memory.
@@ -96,7 +56,7 @@ impl<'a> Target<'a> {
     /// The number of entries that exist.
     pub fn existing(&self) -> Option<usize> {
         let cells = self.cells()?;
-        if !self.tied.is_empty() {
+        if self.existing.is_tied() {
             return Some((0..cells).filter(|cell| self.cell_exists(*cell)).count());
         }
         let Some((row, _, upper)) = self.restricted else { return Some(cells) };
@@ -110,18 +70,12 @@ impl<'a> Target<'a> {
 
     /// Whether there are cells without an entry.
     pub fn has_gaps(&self) -> bool {
-        self.restricted.is_some() || !self.tied.is_empty()
+        self.existing.has_gaps()
     }
 
     /// Whether an entry at these coordinates exists.
     pub fn exists(&self, coordinate: impl Fn(usize) -> usize) -> bool {
-        let of_one_group = self.tied.iter().all(|tied| tied.agree(&coordinate));
-        of_one_group
-            && match self.restricted {
-                None => true,
-                Some((row, column, true)) => coordinate(row) < coordinate(column),
-                Some((row, column, false)) => coordinate(row) != coordinate(column),
-            }
+        self.existing.at(coordinate)
     }
 
     /// The coordinates of a cell.

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use cavi_algebra::{AxisId, LetterId, Symbols};
+use cavi_algebra::{AxisId, LetterId, Support, Symbols};
 use cavi_files::{Categories, Content, Dense, MISSING, Values};
 
 use super::axes::Axes;
@@ -238,17 +238,20 @@ pub(super) fn transposed_by_labels(symbols: &Symbols, inputs: &Inputs, pieces: &
     (0..pieces.len()).filter_map(|place| transposed(symbols, inputs, pieces, place)).collect()
 }
 
-/// For each axis on which some files have labels and others have none: both are taken to stand in one order.
+/// For each axis on which some files have labels and others have none: both are taken to stand in one order. Values of index data are labels as
+/// well, where they are no positions.
 pub(super) fn joined_by_order(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece]) -> Vec<String> {
     let mut notes = Vec::new();
+    let named = |piece: &Piece| format!("`{}` ({})", symbols.array(piece.array).name, piece.name());
     for axis in (0..symbols.axes.len()).map(AxisId::from) {
         let own = symbols.axis(axis);
         if own.parent.is_some() || inputs.labels.iter().any(|given| given.axis == own.name) {
             continue;
         }
         let (mut with, mut without) = (BTreeSet::new(), BTreeSet::new());
+        let mut length = 0;
         for piece in pieces {
-            let name = || format!("`{}` ({})", symbols.array(piece.array).name, piece.name());
+            let name = || named(piece);
             for (dimension, letter) in piece.letters.iter().enumerate() {
                 if symbols.letter(*letter).axis != axis {
                     continue;
@@ -257,13 +260,25 @@ pub(super) fn joined_by_order(symbols: &Symbols, inputs: &Inputs, pieces: &[Piec
                 // Counters say the order themselves.
                 let is_counter = || labels.iter().enumerate().all(|(place, own)| *own == place.to_string());
                 match (labels.is_empty(), &piece.content) {
-                    (true, Content::Dense(dense)) if dense.shape[dimension] > 1 => _ = without.insert(name()),
-                    (true, Content::Coordinates(_) | Content::Documents(_)) => _ = without.insert(name()),
+                    (true, Content::Dense(dense)) if dense.shape[dimension] > 1 => {
+                        length = length.max(dense.shape[dimension]);
+                        without.insert(name());
+                    }
+                    (true, Content::Coordinates(own)) => {
+                        length = length.max(own.shape[dimension]);
+                        without.insert(name());
+                    }
+                    (true, Content::Documents(_)) => _ = without.insert(name()),
                     (true, _) => {}
                     (false, _) if is_counter() => {}
                     (false, _) => _ = with.insert(name()),
                 }
             }
+        }
+        if !without.is_empty() {
+            with.extend(
+                pieces.iter().filter(|piece| points_by_label(symbols, piece, axis, length)).map(named),
+            );
         }
         if !with.is_empty() && !without.is_empty() {
             let list = |all: BTreeSet<String>| all.into_iter().collect::<Vec<_>>().join(", ");
@@ -276,6 +291,20 @@ pub(super) fn joined_by_order(symbols: &Symbols, inputs: &Inputs, pieces: &[Piec
         }
     }
     notes
+}
+
+/// Whether index data point into an axis by labels, so that these are not the numbers of so many positions.
+fn points_by_label(symbols: &Symbols, piece: &Piece, axis: AxisId, length: usize) -> bool {
+    if symbols.array(piece.array).support != Support::Index(axis) {
+        return false;
+    }
+    let values = match &piece.content {
+        Content::Dense(dense) => Some(&dense.values),
+        Content::Long(long) => long.values.as_ref().map(|(_, values)| values),
+        Content::Coordinates(_) | Content::Documents(_) => None,
+    };
+    let is_position = |label: &String| label.parse::<usize>().is_ok_and(|own| own < length) || label == "-1";
+    matches!(values, Some(Values::Text(text)) if !text.names.iter().all(is_position))
 }
 
 /// A table whose column of row labels has the name of the axis that its columns are read as: `gene` above the labels of the rows, where

@@ -37,6 +37,13 @@ pub(crate) fn misfit(support: Support, value: f64) -> Option<&'static str> {
     (!fits).then_some(expected)
 }
 
+/// What a count is that was rounded when it was read, or may have been: from 2^53 on not every whole number is a double.
+fn rounded(support: Support, value: f64) -> Option<&'static str> {
+    const FIRST: f64 = 9_007_199_254_740_992.0;
+    (support == Support::Count && value >= FIRST)
+        .then_some("a count below 2^53, for larger whole numbers are rounded")
+}
+
 /// Why an entry of an array may not be missing; `None` where it may.
 /// Counts over a slice are one observation a row.
 pub(super) fn may_not_be_missing(symbols: &Symbols, id: ArrayId) -> Option<String> {
@@ -89,7 +96,8 @@ pub(super) fn values<'a>(
             {
                 return Err(piece.content.error_at(&piece.file, entry, "a missing entry", expected).into());
             }
-        } else if let Some(expected) = misfit(array.support, *value)
+        } else if let Some(expected) =
+            misfit(array.support, *value).or_else(|| rounded(array.support, *value))
             && !outside(entry)
             && !(*value == UNKNOWN && axes.leaves_out[piece.array.index()])
         {

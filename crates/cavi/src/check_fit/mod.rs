@@ -26,12 +26,12 @@ use cavi_families::Prediction;
 use cavi_numerics::Threads;
 use serde_json::{Value, json};
 
-use crate::bind::DataError;
+use crate::bind::{DataError, Existing};
 use crate::dimensions::Dimension;
 use crate::directory::number;
 use crate::error::Error;
 use crate::fit::is_stopped;
-use crate::heldout::{is_there, log_weights, unflat};
+use crate::heldout::{log_weights, unflat};
 use crate::impute::arrays;
 use crate::prepare::Problem;
 use crate::reopen::Reopened;
@@ -426,11 +426,12 @@ fn groups(problem: &Problem, repeated: Option<&Repeated>, id: ArrayId, by: Optio
     };
     let mut order: BTreeMap<&Option<String>, usize> = BTreeMap::new();
     let mut found: Vec<(Group, [BTreeMap<usize, u32>; 2])> = Vec::new();
+    let existing = Existing::of(symbols, &bound.axes, own);
     for cell in 0..shape.iter().product() {
         let place = unflat(&shape, cell);
         let (value, true) = data.entry(&shape, &place) else { continue };
         let weight = weights.at(&|dimension| place[dimension]);
-        if !is_there(own, &place) || weight == 0.0 || !is_first(&place) {
+        if !existing.is_there(&place) || weight == 0.0 || !is_first(&place) {
             continue;
         }
         let label = &labels[by_label.map_or(0, |(dimension, ..)| place[dimension])];

@@ -32,7 +32,7 @@ use super::given_totals::{Rows, each_in_rows, falls_on_all};
 use super::margins::{Frequencies, Margins, Normals, Odds, Rates};
 use super::predict::{Kind, Part, Predictor, is_discrete, unflat, weighted};
 use super::{HeldOut, Score};
-use crate::bind::Hidden;
+use crate::bind::{Existing, Hidden};
 use crate::prepare::Problem;
 use crate::row_totals::RowTotals;
 
@@ -298,10 +298,11 @@ impl Predictor<'_> {
             weights: None,
             ..hidden.clone()
         };
+        let existing = Existing::of(&self.model.symbols, &self.bound.axes, array);
         for cell in 0..shape.iter().product() {
             let place = unflat(&shape, cell);
             if let (value, true) = data.entry(&shape, &place)
-                && super::is_there(array, &place)
+                && existing.is_there(&place)
             {
                 given.coordinates.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
                 given.values.push(value);
@@ -333,10 +334,17 @@ impl Predictor<'_> {
         if falls_on_all(hidden) {
             let wanted: BTreeSet<Vec<u32>> = keys.iter().cloned().collect();
             let shape = self.bound.shape(symbols, hidden.array);
-            let array = symbols.array(hidden.array);
-            each_in_rows(array, self.bound, &shape, hidden.array, (&rows, &wanted), &mut |place, key| {
-                *sums.entry(key.to_vec()).or_default() += rates.at(place);
-            })?;
+            let existing = Existing::of(symbols, &self.bound.axes, symbols.array(hidden.array));
+            each_in_rows(
+                &existing,
+                self.bound,
+                &shape,
+                hidden.array,
+                (&rows, &wanted),
+                &mut |place, key| {
+                    *sums.entry(key.to_vec()).or_default() += rates.at(place);
+                },
+            )?;
         } else {
             for (key, log) in keys.iter().zip(logs) {
                 *sums.entry(key.clone()).or_default() += cavi_numerics::special::exp(*log);

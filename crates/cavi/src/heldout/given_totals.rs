@@ -11,14 +11,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cavi_algebra::{Array, ArrayId, Symbols};
+use cavi_algebra::{ArrayId, Symbols};
 use cavi_executor::Bound;
 use cavi_numerics::special::{exp, ln};
 
 use super::batch::World;
-use super::predict::{CHUNK, Part, Predictor, exists, unflat};
+use super::predict::{CHUNK, Part, Predictor, unflat};
 use super::total::{Kept, kept};
-use crate::bind::Hidden;
+use crate::bind::{Existing, Hidden};
 use crate::prepare::EntryAxis;
 
 /// More cells than these are not gone through for the sums of rates.
@@ -85,7 +85,7 @@ pub(super) fn falls_on_all(hidden: &Hidden) -> bool {
 /// # Errors
 /// In words: there are too many.
 pub(super) fn each_in_rows(
-    array: &Array,
+    existing: &Existing,
     bound: &Bound,
     shape: &[usize],
     id: ArrayId,
@@ -100,7 +100,7 @@ pub(super) fn each_in_rows(
     for cell in 0..cells {
         let place = unflat(shape, cell);
         let key = rows.key(&place);
-        if wanted.contains(&key) && exists(array, &place) && data.entry(shape, &place).1 {
+        if wanted.contains(&key) && existing.is_there(&place) && data.entry(shape, &place).1 {
             body(&place, &key);
         }
     }
@@ -122,7 +122,8 @@ impl Predictor<'_> {
         let array = self.model.symbols.array(hidden.array);
         let rows = Rows::of(&self.model.symbols, self.bound, self.entries, hidden.array);
         let keys = rows.keys(hidden);
-        let is_complete = array.restriction.is_none()
+        let existing = Existing::of(&self.model.symbols, &self.bound.axes, array);
+        let is_complete = !existing.has_gaps()
             && !self.bound.array(hidden.array).has_missing()
             && part.copy.selections.is_empty()
             && rows.columns.is_none();
@@ -153,7 +154,7 @@ impl Predictor<'_> {
                     *sums.entry(key.clone()).or_default() += exp(log);
                 }
             };
-            each_in_rows(array, self.bound, shape, hidden.array, (&rows, &wanted), &mut |place, key| {
+            each_in_rows(&existing, self.bound, shape, hidden.array, (&rows, &wanted), &mut |place, key| {
                 some.coordinates.iter_mut().zip(place).for_each(|(column, own)| column.push(*own as u32));
                 some.values.push(0.0);
                 theirs.push(key.to_vec());

@@ -19,7 +19,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::batch::{Batch, Place, Target, World};
 use super::draws::{Source, is_certain};
-use super::predict::{CHUNK, FIRST_STREAM, Predictor, exists, placed_letters, unflat};
+use super::predict::{CHUNK, FIRST_STREAM, Predictor, placed_letters, unflat};
+use crate::bind::Existing;
 use crate::reopen::Reopened;
 
 /// A statement whose density is evaluated.
@@ -154,6 +155,7 @@ fn density<'a>(fit: &Reopened, statement: &'a Statement, copy: Copy) -> Density<
         each.map(|(size, _)| *size).collect()
     };
     let (outer, inner) = (sizes(true), sizes(false));
+    let existing = Existing::of(symbols, &bound.axes, own);
     for copy in 0..outer.iter().product() {
         let at = unflat(&outer, copy);
         let of_copy: Vec<usize> = (0..inner.iter().product())
@@ -172,7 +174,7 @@ fn density<'a>(fit: &Reopened, statement: &'a Statement, copy: Copy) -> Density<
             let data = bound.arrays[statement.target.index()].as_ref();
             // Missing data that are latent have their density as well.
             let is_drawn = problem.equations.block_of(statement.target).is_some();
-            exists(own, &place)
+            existing.is_there(&place)
                 && (own.kind == ArrayKind::Latent
                     || is_drawn
                     || data.is_some_and(|data| data.entry(&shape, &place).1))

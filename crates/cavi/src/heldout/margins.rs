@@ -14,10 +14,11 @@
 //! Deming and Stephan, On a least squares adjustment of a sampled frequency table when the expected marginal totals are known, 1940; half a
 //! unit is the prior of Jeffreys, in the estimator of Krichevsky and Trofimov, The performance of universal encoding, 1981.
 
-use cavi_algebra::{Array, ArrayId, Symbols};
+use cavi_algebra::{ArrayId, Symbols};
 use cavi_executor::{Bound, BoundArray};
 
-use super::{is_there, unflat};
+use super::unflat;
+use crate::bind::Existing;
 use crate::prepare::EntryAxis;
 
 /// Cells beyond this are not gone through one by one.
@@ -31,7 +32,7 @@ const PRECISION: f64 = 1e-9;
 
 /// An array and its margins.
 pub(super) struct Margins<'a> {
-    array: &'a Array,
+    existing: Existing,
     data: &'a BoundArray,
     shape: Vec<usize>,
     margins: Vec<Margin>,
@@ -71,7 +72,8 @@ impl<'a> Margins<'a> {
     ) -> Result<Margins<'a>, &'static str> {
         let array = symbols.array(id);
         let shape = bound.shape(symbols, id);
-        let mut own = Margins { array, data: bound.array(id), shape, margins: Vec::new(), weights };
+        let existing = Existing::of(symbols, &bound.axes, array);
+        let mut own = Margins { existing, data: bound.array(id), shape, margins: Vec::new(), weights };
         own.refuse_too_many()?;
         let observed = own.count();
         let is_dense = |size: usize| size > 1 && observed >= 2.0 * size as f64;
@@ -117,7 +119,7 @@ impl<'a> Margins<'a> {
 
     /// Whether each combination of positions is an entry that counts once.
     fn is_complete(&self) -> bool {
-        self.array.restriction.is_none() && self.weights.is_none()
+        !self.existing.has_gaps() && self.weights.is_none()
     }
 
     fn cells(&self) -> usize {
@@ -147,7 +149,7 @@ impl<'a> Margins<'a> {
             BoundArray::Dense { values, observed } => {
                 for (cell, value) in values.iter().enumerate().filter(|(cell, _)| seen(observed, *cell)) {
                     let place = unflat(&self.shape, cell);
-                    if is_there(self.array, &place) {
+                    if self.existing.is_there(&place) {
                         body(&place, *value, weight());
                     }
                 }
@@ -170,7 +172,7 @@ impl<'a> Margins<'a> {
         for cell in 0..self.cells() {
             let place = unflat(&self.shape, cell);
             if let (value, true) = self.data.entry(&self.shape, &place)
-                && is_there(self.array, &place)
+                && self.existing.is_there(&place)
             {
                 body(&place, value, 1.0);
             }

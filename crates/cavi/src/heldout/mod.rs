@@ -52,7 +52,7 @@ pub(crate) use joint::log_weights;
 pub use one_component::{Baselines, OneComponent};
 use predict::Predictor;
 pub use predict::{BATCHES, DRAWS, Score};
-pub(crate) use predict::{exists as is_there, placed_letters, unflat, write_out};
+pub(crate) use predict::{placed_letters, unflat, write_out};
 pub use request::{Asked, Request};
 use request::{Asking, requested};
 

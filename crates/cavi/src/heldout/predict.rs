@@ -30,7 +30,7 @@ use super::averages::{LogAverage, LogSum};
 use super::batch::{Batch, Place, Target, Value, World};
 use super::draws::{Source, is_certain};
 use super::mixture::Predicted;
-use crate::bind::Hidden;
+use crate::bind::{Existing, Hidden};
 use crate::means::mean;
 use crate::prepare::EntryAxis;
 use crate::prepare::written_out::written_out;
@@ -268,10 +268,11 @@ impl Predictor<'_> {
             with_zeros: false,
             ..hidden.clone()
         };
+        let existing = Existing::of(&self.model.symbols, &self.bound.axes, array);
         for cell in 0..cells {
             let place = unflat(&shape, cell);
             let (value, seen) = bound.entry(&shape, &place);
-            if seen && exists(array, &place) {
+            if seen && existing.is_there(&place) {
                 out.coordinates.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
                 out.values.push(value);
             }
@@ -680,18 +681,6 @@ fn inside(subscript: &cavi_algebra::Subscript, visit: &mut dyn FnMut(ArrayId)) {
     if let cavi_algebra::Subscript::Index(array, inner) = subscript {
         visit(*array);
         inner.iter().for_each(|subscript| inside(subscript, visit));
-    }
-}
-
-/// Whether a restriction of an array leaves an entry.
-pub(crate) fn exists(array: &cavi_algebra::Array, place: &[usize]) -> bool {
-    let at = |letter: LetterId| {
-        array.letters.iter().position(|own| *own == letter).map_or(0, |dimension| place[dimension])
-    };
-    match array.restriction {
-        None => true,
-        Some(cavi_algebra::Restriction::Different(left, right)) => at(left) != at(right),
-        Some(cavi_algebra::Restriction::Less(left, right)) => at(left) < at(right),
     }
 }
 

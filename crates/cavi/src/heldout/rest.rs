@@ -6,9 +6,9 @@ use cavi_families::functions;
 use cavi_numerics::special::{exp, ln};
 
 use super::batch::World;
-use super::predict::{CHUNK, Kind, Part, Predictor, exists, unflat, weighted};
+use super::predict::{CHUNK, Kind, Part, Predictor, unflat, weighted};
 use super::total::total;
-use crate::bind::Hidden;
+use crate::bind::{Existing, Hidden};
 
 impl Predictor<'_> {
     /// What is subtracted beside the logs: of counts at a rate `sum log y! + odds * sum of the rates - sum y log odds`.
@@ -40,8 +40,9 @@ impl Predictor<'_> {
         let letters = &part.letters;
         let bound = self.bound.array(hidden.array);
         let shape = &world.shapes[hidden.array.index()];
-        let there = |place: &[usize]| exists(array, place) && bound.entry(shape, place).1;
-        let restricted = array.restriction.is_some() || bound.has_missing();
+        let existing = Existing::of(&self.model.symbols, &self.bound.axes, array);
+        let there = |place: &[usize]| existing.is_there(place) && bound.entry(shape, place).1;
+        let restricted = existing.has_gaps() || bound.has_missing();
         let all = if selected {
             self.selected_total(part, world, &there)
         } else if restricted {

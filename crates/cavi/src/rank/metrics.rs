@@ -24,11 +24,11 @@ use cavi_algebra::Support;
 use cavi_executor::{BoundArray, Parameters};
 use serde_json::{Map, Value, json};
 
-use crate::bind::{DataError, Hidden};
+use crate::bind::{DataError, Existing, Hidden};
 use crate::dimensions::Dimension;
 use crate::directory::number;
 use crate::error::Error;
-use crate::heldout::{expected, is_there};
+use crate::heldout::expected;
 use crate::prepare::Problem;
 
 use super::{dimension_of, is_seen};
@@ -421,7 +421,9 @@ impl Measuring<'_> {
     fn rows(&self, rank: Option<&str>, metrics: &[Metric]) -> Result<ByMetric, Error> {
         let ranked = self.ranked(rank)?;
         let (data, shape) = self.data();
-        let array = self.given.equations.symbols.array(self.hidden.array);
+        let symbols = &self.given.equations.symbols;
+        let array = symbols.array(self.hidden.array);
+        let existing = Existing::of(symbols, &self.given.binding.bound.axes, array);
         let (popularity, _) = self.popularity(ranked);
         let gains = self.in_units(&self.hidden.coordinates, &self.hidden.values);
         if metrics.iter().any(|metric| matches!(metric, Metric::Ndcg(_)))
@@ -449,7 +451,7 @@ impl Measuring<'_> {
                 let mut place: Vec<usize> = row.iter().map(|own| *own as usize).collect();
                 for item in 0..shape[ranked] {
                     place[ranked] = item;
-                    if is_there(array, &place) && !is_seen(array, data, &shape, &place) {
+                    if existing.is_there(&place) && !is_seen(array, data, &shape, &place) {
                         coordinates.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
                         gains.push(own.get(&(item as u32)).copied().unwrap_or(0.0));
                     }

@@ -70,7 +70,7 @@ impl RowAxes<'_> {
             axis.is_none_or(|axis| self.is_row(axis))
         });
         // What the fit held is held, but for latents of its own rows.
-        inputs.fix = crate::fixed::of_directory(directory);
+        crate::fixed::hold_as(directory, &mut inputs);
         inputs.fix.retain(|own| {
             let letters = symbols.find(&own.name).map(|array| &symbols.array(array).letters);
             let has_rows = |letters: &Vec<LetterId>| {
@@ -81,26 +81,30 @@ impl RowAxes<'_> {
             };
             letters.is_some_and(|letters| !has_rows(letters))
         });
-        let mut groups: BTreeMap<AxisId, Vec<String>> = BTreeMap::new();
+        // The paths of the positions of each axis: the labels of their groups, and their own.
+        let mut paths_of: BTreeMap<AxisId, Vec<Vec<String>>> = BTreeMap::new();
         for (index, axis) in symbols.axes.iter().enumerate() {
             let id = AxisId::from(index);
             if self.is_row(id) {
                 frozen.rows.insert(id);
                 continue;
             }
-            let paths: Vec<(Option<String>, String)> = match axis.parent {
-                None => vec![(None, format!("{}.txt", axis.name))],
-                Some(parent) => {
-                    let all = groups.get(&parent).cloned().unwrap_or_default();
-                    let file = |path: &String| {
-                        let safe: Vec<String> = path.split('/').map(safe).collect();
-                        format!("{}/{}.txt", axis.name, safe.join("/"))
-                    };
-                    all.iter().map(|path| (Some(path.clone()), file(path))).collect()
+            // Files are named as `posterior::group_path` names them.
+            let file = |path: &Vec<String>| match path.is_empty() {
+                true => format!("{}.txt", axis.name),
+                false => {
+                    let safe: Vec<String> = path.iter().map(|label| safe(label)).collect();
+                    format!("{}/{}.txt", axis.name, safe.join("/"))
                 }
             };
-            let mut own_groups = Vec::new();
-            for (group, file) in paths {
+            let above: Vec<Vec<String>> = match axis.parent {
+                None => vec![Vec::new()],
+                Some(parent) => paths_of.get(&parent).cloned().unwrap_or_default(),
+            };
+            let mut own_paths = Vec::new();
+            for path_above in above {
+                let (group, file) =
+                    ((!path_above.is_empty()).then(|| path_above.join("/")), file(&path_above));
                 let path = directory.join("axes").join(file);
                 let labels = match cavi_files::read_labels(&path) {
                     Ok(labels) => labels,
@@ -109,8 +113,9 @@ impl RowAxes<'_> {
                         continue;
                     }
                 };
-                let above = group.clone().map_or_else(String::new, |group| format!("{group}/"));
-                own_groups.extend(labels.iter().map(|label| format!("{above}{label}")));
+                own_paths.extend(
+                    labels.iter().map(|label| [&path_above[..], std::slice::from_ref(label)].concat()),
+                );
                 let known: HashSet<String> = labels.iter().cloned().collect();
                 frozen.labels.entry(id).or_default().insert(group.clone().unwrap_or_default(), known);
                 inputs.set.push(SetInput {
@@ -122,7 +127,7 @@ impl RowAxes<'_> {
                 let source = LabelSource::List(path.display().to_string(), labels);
                 inputs.labels.push(LabelsInput { axis: axis.name.clone(), group, source });
             }
-            groups.insert(id, own_groups);
+            paths_of.insert(id, own_paths);
         }
         for (index, array) in symbols.arrays.iter().enumerate() {
             let id = ArrayId::from(index);
@@ -148,7 +153,9 @@ impl RowAxes<'_> {
         if !problems.is_empty() {
             return Err(problems);
         }
-        Ok(Earlier { directory: directory.to_owned(), inputs, frozen, axes: groups })
+        let joined = |paths: Vec<Vec<String>>| paths.into_iter().map(|path| path.join("/")).collect();
+        let axes = paths_of.into_iter().map(|(axis, paths)| (axis, joined(paths))).collect();
+        Ok(Earlier { directory: directory.to_owned(), inputs, frozen, axes })
     }
 
     /// Refuses to average fits along other axes: with the axis, and the sizes or the first label that only one of them has.

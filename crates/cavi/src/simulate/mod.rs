@@ -24,7 +24,7 @@ use cavi_model::{Model, Statement};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::bind::{Binding, DataError, Inputs, Labels, bind_to_draw};
+use crate::bind::{Binding, DataError, Inputs, Labels, Standardised, bind_to_draw};
 use crate::compile::{Compiled, Source};
 use crate::error::Error;
 use crate::heldout::{sources, unflat, write_out};
@@ -179,12 +179,43 @@ impl Factors<'_> {
     }
 }
 
-/// Draws latents from q, and the data given these; what the data say of rows that are complete, their totals, stays.
+/// Draws latents from q, and the data given these; what the data say of rows that are complete, their totals, stays. Data that the fit
+/// standardised are drawn in the units in which they were given.
 ///
 /// # Errors
 /// Draws that have no value.
 pub fn from_fit(fit: &Reopened, asked: &Asked) -> Result<Simulated, Error> {
-    from_factors(fit, &Factors::of(fit)?, None, asked)
+    let mut simulated = from_factors(fit, &Factors::of(fit)?, None, asked)?;
+    for own in &fit.problem.as_given().binding.standardised {
+        if simulated.data.contains(&own.array) {
+            simulated.undo(own);
+        }
+    }
+    Ok(simulated)
+}
+
+impl Simulated {
+    /// Takes draws of data that a fit standardised back to the units in which its data were given.
+    fn undo(&mut self, own: &Standardised) {
+        let symbols = &self.model.symbols;
+        let shape = self.bound.shape(symbols, own.array);
+        let Some(mut drawn) = self.bound.arrays[own.array.index()].take() else { return };
+        match &mut drawn {
+            BoundArray::Dense { values, .. } => {
+                let mut coordinates: Vec<Vec<u32>> = vec![Vec::with_capacity(values.len()); shape.len()];
+                for cell in 0..values.len() {
+                    let place = unflat(&shape, cell);
+                    coordinates.iter_mut().zip(place).for_each(|(column, own)| column.push(own as u32));
+                }
+                own.undo(symbols, &self.bound, &coordinates, values.to_mut(), None);
+            }
+            BoundArray::Sparse { indices, values, .. } => {
+                let coordinates: Vec<Vec<u32>> = indices.iter().map(|column| column.to_vec()).collect();
+                own.undo(symbols, &self.bound, &coordinates, values.to_mut(), None);
+            }
+        }
+        self.bound.arrays[own.array.index()] = Some(drawn);
+    }
 }
 
 /// The same from factors that were worked out before, where a fit is drawn from again and again; with rows of weight written out, where they

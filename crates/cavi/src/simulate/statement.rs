@@ -14,8 +14,8 @@ use cavi_syntax::Diagnostic;
 use rand::RngCore;
 
 use crate::bind::known::Known;
-use crate::bind::{Labels, misfit};
-use crate::heldout::{is_there, unflat};
+use crate::bind::{Existing, Labels, misfit};
+use crate::heldout::unflat;
 
 /// A statement that is drawn.
 pub(super) struct Drawing<'a> {
@@ -51,8 +51,8 @@ impl Drawing<'_> {
         let symbols = &model.symbols;
         let known = Known::new(symbols, &bound.axes, &bound.arrays);
         let shape = bound.shape(symbols, statement.target);
-        let array = self.array();
-        let nowhere = |cell: usize| array.restriction.is_some() && !is_there(array, &unflat(&shape, cell));
+        let existing = Existing::of(symbols, &bound.axes, self.array());
+        let nowhere = |cell: usize| existing.has_gaps() && !existing.is_there(&unflat(&shape, cell));
         // What no statement draws is no number; of entries that do not exist nothing is read but that it is one.
         let mut drawn: Vec<f64> =
             (0..shape.iter().product()).map(|cell| if nowhere(cell) { 0.0 } else { f64::NAN }).collect();
@@ -63,10 +63,11 @@ impl Drawing<'_> {
             if failure.is_some() {
                 return;
             }
-            let Err(error) = self.copy(&known, &rewritten, &shape, assignment, rng, &mut drawn) else {
+            let Err(error) = self.copy(&known, &rewritten, (&shape, &existing), assignment, rng, &mut drawn)
+            else {
                 return;
             };
-            let cells = self.cells(&known, &shape, assignment);
+            let cells = self.cells(&known, (&shape, &existing), assignment);
             let has_data =
                 |cell: &usize| self.seen.is_none_or(|seen| seen.entry(&shape, &unflat(&shape, *cell)).1);
             match cells.iter().any(has_data) {
@@ -90,12 +91,12 @@ impl Drawing<'_> {
         &self,
         known: &Known<'_>,
         rewritten: &[Option<Rewritten>],
-        shape: &[usize],
+        places: (&[usize], &Existing),
         assignment: &mut Assignment,
         rng: &mut dyn RngCore,
         drawn: &mut [f64],
     ) -> Result<(), Box<Diagnostic>> {
-        let cells = self.cells(known, shape, assignment);
+        let cells = self.cells(known, places, assignment);
         let Some(first) = cells.first().copied() else { return Ok(()) };
         let parameters = self.parameters(known, rewritten, first, assignment)?;
         let values: Vec<Option<Value<'_>>> = parameters
@@ -136,14 +137,18 @@ impl Drawing<'_> {
     }
 
     /// The places of the elements of a copy, those that exist.
-    fn cells(&self, known: &Known<'_>, shape: &[usize], assignment: &mut Assignment) -> Vec<usize> {
+    fn cells(
+        &self,
+        known: &Known<'_>,
+        (shape, existing): (&[usize], &Existing),
+        assignment: &mut Assignment,
+    ) -> Vec<usize> {
         let letters = self.model.target_letters(self.statement);
-        let array = self.array();
         let mut cells = Vec::new();
         for_each_value(&self.model.symbols, known, &self.statement.slices, assignment, &mut |assignment| {
             let at = |letter: &LetterId| assignment.get(*letter).expect("a letter of the left has a value");
             let place: Vec<usize> = letters.iter().map(at).collect();
-            if is_there(array, &place) {
+            if existing.is_there(&place) {
                 cells.push(shape.iter().zip(&place).fold(0, |cell, (size, position)| cell * size + position));
             }
         });

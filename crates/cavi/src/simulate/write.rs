@@ -14,9 +14,9 @@ use cavi_files::{Cell, CsvText, write_labels, write_npy, write_text_atomically};
 use serde_json::Value;
 
 use super::Simulated;
-use crate::bind::DataError;
+use crate::bind::{DataError, Existing};
 use crate::error::Error;
-use crate::heldout::{is_there, unflat};
+use crate::heldout::unflat;
 use crate::posterior::safe;
 use crate::writer::Writer;
 
@@ -57,8 +57,8 @@ impl Place {
     ///
     /// # Errors
     /// A path that is a file, that cannot be written to, that another process writes to, or that holds files of others.
-    pub fn prepare(path: &Path, force: bool) -> Result<Place, Error> {
-        Ok(Place(Writer::open(path, force)?))
+    pub fn prepare(path: &Path, reads: &[&Path], force: bool) -> Result<Place, Error> {
+        Ok(Place(Writer::open(path, reads, force)?))
     }
 
     /// Writes the draws, the program as `model.cavi`, and `simulated.json`, made from the files of the data.
@@ -124,15 +124,17 @@ fn array(simulated: &Simulated, id: ArrayId, directory: &Path, folder: &str) -> 
     let path = Path::new(folder).join(format!("{}.{ending}", safe(&own.name)));
     let whole = directory.join(&path);
     make_parent(&whole)?;
+    let existing = Existing::of(symbols, &simulated.bound.axes, own);
     match ending {
         "csv" => write_text_atomically(&whole, &table(simulated, id)?)?,
-        "mtx" => write_text_atomically(&whole, &matrix_market(own, data, &shape))?,
+        "mtx" => write_text_atomically(&whole, &matrix_market(&existing, data, &shape))?,
         _ => {
             let nowhere = if own.absent.zero { 0.0 } else { f64::NAN };
             let cells: usize = shape.iter().product();
             let values: Vec<f64> = (0..cells)
                 .map(|cell| match data.entry(&shape, &unflat(&shape, cell)) {
-                    (value, true) => value,
+                    (value, true) if existing.is_there(&unflat(&shape, cell)) => value,
+                    (_, true) => 0.0,
                     (_, false) => nowhere,
                 })
                 .collect();
@@ -143,14 +145,14 @@ fn array(simulated: &Simulated, id: ArrayId, directory: &Path, folder: &str) -> 
 }
 
 /// The entries that are not 0.
-fn matrix_market(array: &Array, data: &BoundArray, shape: &[usize]) -> String {
+fn matrix_market(existing: &Existing, data: &BoundArray, shape: &[usize]) -> String {
     let cells: usize = shape.iter().product();
     let mut lines = String::new();
     let mut count = 0;
     for cell in 0..cells {
         let place = unflat(shape, cell);
         let (value, seen) = data.entry(shape, &place);
-        if seen && value != 0.0 && is_there(array, &place) {
+        if seen && value != 0.0 && existing.is_there(&place) {
             // Writing to a text does not fail.
             let _ = writeln!(lines, "{} {} {value}", place[0] + 1, place[1] + 1);
             count += 1;
@@ -177,10 +179,11 @@ fn table(simulated: &Simulated, id: ArrayId) -> Result<String, DataError> {
     header.push(if header.contains(&own.name.as_str()) { "value" } else { &own.name });
     let mut text = CsvText::new(&header);
     let data = bound.array(id);
+    let existing = Existing::of(symbols, &bound.axes, own);
     for cell in 0..shape.iter().product() {
         let place = unflat(&shape, cell);
         let (value, true) = data.entry(&shape, &place) else { continue };
-        if !is_there(own, &place) {
+        if !existing.is_there(&place) {
             continue;
         }
         let mut fields: Vec<Option<String>> = vec![None; letters.len()];

@@ -288,8 +288,8 @@ struct Body {
 }
 
 /// Reads the columns `labels` as labels, and the columns `values`, row by row, as values.
-fn body(
-    table: &Table<'_>,
+fn body<'a>(
+    table: &Table<'a>,
     labels: &[usize],
     values: &[usize],
     options: &ReadOptions<'_>,
@@ -302,6 +302,9 @@ fn body(
     let mut texts = Collector::default();
     let mut lines = Lines::new(if values.is_empty() { 1 } else { values.len() });
     let (mut rows, mut looked) = (0, 0);
+    // A text of one column may end in empty lines; one before its last entry is a missing entry.
+    let is_text = matches!(records, Records::Text(_));
+    let mut blank: Vec<usize> = Vec::new();
     while let Some(record) = records.next()? {
         let line = record.line;
         if record.len() != table.width {
@@ -314,6 +317,24 @@ fn body(
                 format!("{}, as in the first line", table.width),
             )
             .at_line(line));
+        }
+        if is_text && record.is_blank() {
+            blank.push(line);
+            continue;
+        }
+        for line in blank.drain(..) {
+            if let Some(&column) = labels.first() {
+                check_label("")
+                    .map_err(|error| error.at_line(line).in_column(quote(table.name(column).as_bytes())))?;
+            }
+            for _ in values {
+                match options.wanted {
+                    Wanted::Text => texts.push_missing(),
+                    Wanted::Numbers | Wanted::Positions | Wanted::Optional => numbers.push_missing(),
+                }
+            }
+            lines.push(line);
+            rows += 1;
         }
         for (collector, &column) in label_columns.iter_mut().zip(labels) {
             let text = record.field(column).text();

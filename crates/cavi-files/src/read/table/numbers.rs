@@ -32,6 +32,11 @@ impl Numbers {
         }
     }
 
+    /// Adds a missing entry.
+    pub(super) fn push_missing(&mut self) {
+        steady::push(&mut self.values, f64::NAN);
+    }
+
     fn push_truth(&mut self, column: usize, field: &Field<'_>) -> Result<(), FileError> {
         let truth = unreadable::truth(field);
         match truth {
