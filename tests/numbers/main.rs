@@ -54,6 +54,7 @@ mod kept_apart;
 mod origin;
 mod ragged_grids;
 mod ragged_slices;
+mod refused;
 mod sampled;
 mod shards;
 mod spread;

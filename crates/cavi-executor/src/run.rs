@@ -8,6 +8,7 @@ mod ascend;
 mod extrapolate;
 mod in_order;
 pub(crate) mod joint;
+mod means;
 mod residuals;
 mod resume;
 mod rotate;
@@ -53,6 +54,7 @@ use crate::layout::Parameters;
 use crate::plan::{Plan, Precision, Unplanned, plan};
 use crate::trouble::Trouble;
 pub use ascend::Allocations;
+pub(crate) use ascend::undefined;
 use bound::Total;
 pub(crate) use buffers::Array;
 pub(crate) use extrapolate::{coordinates, move_to};
@@ -85,8 +87,8 @@ struct Moves<'a> {
     bands: Vec<Vec<Range<usize>>>,
     /// The coordinates in which each block climbs, once it has.
     climbing: Vec<Option<Arc<Vec<Coordinates<'a>>>>>,
-    /// The parameters of the blocks of the last long sweep before it.
-    before: Vec<Vec<Vec<f64>>>,
+    /// The blocks that the last sweep moves, with their parameters before it.
+    before: Vec<(BlockId, Vec<Vec<f64>>)>,
 }
 
 impl<'a> Executor<'a> {
@@ -175,7 +177,7 @@ impl<'a> Executor<'a> {
     pub fn peak_bytes(&self) -> usize {
         let masks: usize = self.state.masks.values().map(Mask::bytes).sum();
         let before: usize =
-            self.moves.before.iter().flatten().map(|column| size_of_val(column.as_slice())).sum();
+            self.moves.before.iter().flat_map(|(_, own)| own).map(|own| size_of_val(own.as_slice())).sum();
         let sites: usize = self.sites.all.iter().map(SiteState::bytes).sum();
         let plan = self.state.work.plan.bytes(self.state.work.equations);
         self.outgrown.max(masks + plan.saturating_sub(self.state.lent_bytes()) + sites + before)

@@ -57,6 +57,14 @@ fn not_positive(batch: &Batch, group: usize, error: linalg::NotPositive) -> Impr
     Improper { row: batch.first_row_of(group), reason }
 }
 
+/// Why a matrix whose inverse is not one of a distribution is refused.
+pub(crate) fn nearly_singular(name: &str) -> String {
+    format!(
+        "the {name} is so near to one that is not positive definite that its inverse is none in double precision: some direction is \
+         hardly determined beside the others"
+    )
+}
+
 /// Whether row and column `k` of a matrix are 0.
 fn is_untouched(n: usize, matrix: &[f64], k: usize) -> bool {
     (0..n).all(|l| matrix[k * n + l] == 0.0 && matrix[l * n + k] == 0.0)
@@ -160,11 +168,20 @@ impl Posterior for JointNormalPosterior {
                 require_finite(row, "mean", *value)?;
             }
         }
-        let mut scratch = Scratch::zeros(batch.n * batch.n);
+        let n = batch.n;
+        let mut scratch = Scratch::zeros(n * n);
         for group in 0..batch.groups {
             let place = batch.matrix(group);
             scratch.copy_from_slice(&covariance[place.clone()]);
-            linalg::inverse(batch.n, &scratch, &mut covariance[place]);
+            linalg::inverse(n, &scratch, &mut covariance[place.clone()]);
+            let eta = &natural[1][place.clone()];
+            let diagonal = (0..n).map(|k| -2.0 * eta[k * n + k]);
+            if !linalg::has_factor(diagonal, &covariance[place]) {
+                return Err(Improper {
+                    row: batch.first_row_of(group),
+                    reason: nearly_singular("precision"),
+                });
+            }
         }
         Ok(())
     }
@@ -206,7 +223,11 @@ impl Posterior for JointNormalPosterior {
         let [linear, square] = natural else { unreachable!("two statistics") };
         square.copy_from_slice(descriptors[1]);
         for group in 0..batch.groups {
-            linalg::cholesky(n, &mut square[batch.matrix(group)]).expect("a covariance is positive definite");
+            let factor = &mut square[batch.matrix(group)];
+            // Of no distribution there are no natural parameters: they are no numbers.
+            if linalg::cholesky(n, factor).is_err() {
+                factor.fill(f64::NAN);
+            }
         }
         linear.copy_from_slice(descriptors[0]);
         for row in 0..batch.rows {
@@ -237,7 +258,9 @@ impl Posterior for JointNormalPosterior {
                 if n > 0 && free == 0 {
                     return f64::NEG_INFINITY;
                 }
-                linalg::cholesky(n, &mut scratch).expect("a covariance is positive definite");
+                if linalg::cholesky(n, &mut scratch).is_err() {
+                    return f64::NAN;
+                }
                 0.5 * (free as f64 * each + linalg::log_determinant(n, &scratch))
             })
             .collect();
@@ -361,7 +384,9 @@ impl Posterior for JointNormalPosterior {
             let factor = &mut factors[batch.matrix(group)];
             let masses: Vec<usize> = (0..n).filter(|k| is_untouched(n, factor, *k)).collect();
             stand_apart(n, factor);
-            linalg::cholesky(n, factor).expect("a covariance is positive definite");
+            if linalg::cholesky(n, factor).is_err() {
+                factor.fill(f64::NAN);
+            }
             // A point mass has no noise.
             masses.into_iter().for_each(|k| factor[k * n + k] = 0.0);
         }

@@ -15,7 +15,7 @@ use rand::{Rng, RngCore};
 
 use crate::family::Extent;
 use crate::posterior::{
-    Batch, Descriptor, Expectation, Improper, Posterior, require_finite, require_positive,
+    Batch, Descriptor, Expectation, Improper, Posterior, require_digits, require_finite, require_positive,
 };
 use crate::standard::Formulas;
 use crate::standard::build::{
@@ -140,6 +140,7 @@ impl Posterior for NormalGammaPosterior {
             descriptors[1][row] = kappa;
             descriptors[2][row] = natural[0][row];
             descriptors[3][row] = -natural[1][row] - 0.5 * natural[2][row] * mean;
+            require_digits(row, "rate", descriptors[3][row], (0.5 * natural[2][row] * mean).abs())?;
         }
         self.complete(batch, descriptors)
     }

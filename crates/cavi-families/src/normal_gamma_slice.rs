@@ -22,14 +22,14 @@ use rand_distr::StandardNormal;
 
 use crate::family::Extent;
 use crate::posterior::{
-    Batch, Descriptor, Expectation, Improper, Posterior, require_finite, require_positive,
+    Batch, Descriptor, Expectation, Improper, Posterior, require_digits, require_finite, require_positive,
 };
 use crate::standard::Formulas;
 use crate::standard::build::{
     eta, inverse, log, log_determinant_of, log_gamma_of, matrix_vector, minus, number, outer, over,
     parameter, product as product_of, psi, sum, symmetric, times, total,
 };
-use crate::wishart::{inverse_of, require_positive_definite, twice_negated};
+use crate::wishart::{inverse_of, inverse_or_nan, require_positive_definite, twice_negated};
 
 /// Normal-Gamma as a factor of q over a vector and a number, the vector first.
 pub struct NormalGammaSlicePosterior;
@@ -164,7 +164,9 @@ impl Posterior for NormalGammaSlicePosterior {
             product(n, &inverse, linear, &mut descriptors[0][place.clone()]);
             descriptors[1][batch.pairs(row)].copy_from_slice(&kappa);
             descriptors[2][row] = natural[0][row];
-            descriptors[3][row] = -natural[1][row] - 0.5 * dot(linear, &descriptors[0][place]);
+            let square = 0.5 * dot(linear, &descriptors[0][place]);
+            descriptors[3][row] = -natural[1][row] - square;
+            require_digits(row, "rate", descriptors[3][row], square.abs())?;
         }
         self.complete(batch, descriptors)
     }
@@ -200,9 +202,7 @@ impl Posterior for NormalGammaSlicePosterior {
         for row in 0..batch.rows {
             let (mean, kappa) = (&descriptors[0][batch.row(row)], &descriptors[1][batch.pairs(row)]);
             let (shape, rate) = (descriptors[2][row], descriptors[3][row]);
-            let inverse = |out: &mut [f64]| {
-                inverse_of(row, "kappa", kappa, out).expect("kappa is positive definite");
-            };
+            let inverse = |out: &mut [f64]| inverse_or_nan(kappa, out);
             match which {
                 0 => out[row] = digamma(shape) - ln(rate),
                 1 => out[row] = shape / rate,
@@ -256,7 +256,9 @@ impl Posterior for NormalGammaSlicePosterior {
                 .expect("shape and rate are positive");
             let precision: f64 = rng.sample(gamma);
             let mut factor = descriptors[1][batch.pairs(row)].to_vec();
-            linalg::cholesky(n, &mut factor).expect("kappa is positive definite");
+            if linalg::cholesky(n, &mut factor).is_err() {
+                factor.fill(f64::NAN);
+            }
             let own = &mut out[row * (n + 1)..(row + 1) * (n + 1)];
             own[..n].fill_with(|| rng.sample(StandardNormal));
             linalg::solve_upper(n, &factor, &mut own[..n]);

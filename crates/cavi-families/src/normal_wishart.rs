@@ -21,7 +21,7 @@ use rand_distr::StandardNormal;
 
 use crate::family::Extent;
 use crate::posterior::{
-    Batch, Descriptor, Expectation, Improper, Posterior, require_finite, require_positive,
+    Batch, Descriptor, Expectation, Improper, Posterior, require_digits, require_finite, require_positive,
 };
 use crate::standard::Formulas;
 use crate::standard::build::{
@@ -29,8 +29,8 @@ use crate::standard::build::{
     sum, symmetric, times, total,
 };
 use crate::wishart::{
-    expected_log_determinant, inverse_of, log_normaliser, require_dof, require_positive_definite,
-    sample as sample_wishart, twice_negated,
+    expected_log_determinant, inverse_or_nan, log_normaliser, require_dof, require_positive_definite,
+    sample as sample_wishart, scale_of, twice_negated,
 };
 
 /// Normal-Wishart as a factor of q over two variables, the mean first.
@@ -166,8 +166,10 @@ impl Posterior for NormalWishartPosterior {
                 for l in 0..n {
                     rate[k * n + l] -= kappa * mean[k] * mean[l];
                 }
+                let name = "inverse of the scale";
+                require_digits(row, name, rate[k * n + k], kappa * mean[k] * mean[k])?;
             }
-            inverse_of(row, "inverse of the scale", &rate, &mut descriptors[3][place])?;
+            scale_of(row, &rate, &mut descriptors[3][place])?;
             descriptors[0][batch.row(row)].copy_from_slice(&mean);
             descriptors[1][row] = kappa;
             descriptors[2][row] = 2.0 * natural[0][row] + n as f64;
@@ -195,7 +197,7 @@ impl Posterior for NormalWishartPosterior {
             natural[0][row] = 0.5 * (descriptors[2][row] - n as f64);
             let place = batch.pairs(row);
             let rate = &mut natural[1][place.clone()];
-            inverse_of(row, "scale", &descriptors[3][place], rate).expect("a scale is positive definite");
+            inverse_or_nan(&descriptors[3][place], rate);
             for k in 0..n {
                 for l in 0..n {
                     rate[k * n + l] = -0.5 * (rate[k * n + l] + kappa * mean[k] * mean[l]);
@@ -227,7 +229,7 @@ impl Posterior for NormalWishartPosterior {
                     let free = dof - n as f64 - 1.0;
                     let out = &mut out[batch.pairs(row)];
                     if free > 0.0 {
-                        inverse_of(row, "scale", scale, out).expect("a scale is positive definite");
+                        inverse_or_nan(scale, out);
                         out.iter_mut().for_each(|value| *value /= kappa * free);
                     } else {
                         out.fill(f64::NAN);
@@ -257,9 +259,8 @@ impl Posterior for NormalWishartPosterior {
         let width = n + n * n;
         for row in 0..batch.rows {
             let (mean, precision) = out[row * width..(row + 1) * width].split_at_mut(n);
-            sample_wishart(n, descriptors[2][row], &descriptors[3][batch.pairs(row)], rng, precision);
-            let mut factor = precision.to_vec();
-            linalg::cholesky(n, &mut factor).expect("a draw is positive definite");
+            let scale = &descriptors[3][batch.pairs(row)];
+            let factor = sample_wishart(n, descriptors[2][row], scale, rng, precision);
             mean.fill_with(|| rng.sample(StandardNormal));
             linalg::solve_upper(n, &factor, mean);
             let spread = descriptors[1][row].sqrt();

@@ -135,6 +135,22 @@ pub(crate) fn require_positive(row: usize, name: &str, value: f64) -> Result<(),
     Err(Improper { row, reason: format!("the {name} is {value}, and must be greater than 0") })
 }
 
+/// Refuses a difference `left` of two numbers of this `size` that has fewer than two digits left: both are rounded at about 2e-16 of
+/// themselves. A joint factor of a mean and its precision has its rate as `b + sum (x - m)^2 / 2`, multiplied out, so that data far
+/// from 0 beside their spread lose it.
+pub(crate) fn require_digits(row: usize, name: &str, left: f64, size: f64) -> Result<(), Improper> {
+    /// Two digits.
+    const LEAST: f64 = 100.0 * f64::EPSILON;
+    if size > 0.0 && size.is_finite() && left.abs() < LEAST * size {
+        let reason = format!(
+            "the {name} has lost its digits: it is {left:e}, the difference of two numbers of {size:e}, which double precision knows to \
+             16 digits; the data of this copy are too far from 0 beside their spread"
+        );
+        return Err(Improper { row, reason });
+    }
+    Ok(())
+}
+
 /// Refuses what is not a finite number.
 pub(crate) fn require_finite(row: usize, name: &str, value: f64) -> Result<(), Improper> {
     if value.is_finite() {

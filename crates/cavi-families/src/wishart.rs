@@ -18,6 +18,7 @@ use rand_distr::StandardNormal;
 
 use crate::draws::Value;
 use crate::family::{Argument, DataKind, Domain, Extent, Family, Parameter, Slices, Spelling, Target};
+use crate::joint_normal::nearly_singular;
 use crate::matrix::{log_determinant, over, size};
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_finite};
 use crate::standard::Formulas;
@@ -118,6 +119,23 @@ pub(crate) fn inverse_of(row: usize, name: &str, matrix: &[f64], out: &mut [f64]
     })
 }
 
+/// The scale of a Wishart, from its inverse. Refused where it is not positive definite as it is rounded.
+pub(crate) fn scale_of(row: usize, rate: &[f64], scale: &mut [f64]) -> Result<(), Improper> {
+    inverse_of(row, "inverse of the scale", rate, scale)?;
+    let n = scale.len().isqrt();
+    match linalg::has_factor(rate.iter().copied().step_by(n + 1), scale) {
+        true => Ok(()),
+        false => Err(Improper { row, reason: nearly_singular("inverse of the scale") }),
+    }
+}
+
+/// The inverse of a matrix that was found positive definite, or no numbers.
+pub(crate) fn inverse_or_nan(matrix: &[f64], out: &mut [f64]) {
+    if linalg::inverse_of(matrix, out).is_err() {
+        out.fill(f64::NAN);
+    }
+}
+
 /// `-(eta + eta')` for each matrix.
 pub(crate) fn twice_negated(n: usize, eta: &[f64]) -> Scratch {
     let mut out = Scratch::zeros(n * n);
@@ -151,10 +169,13 @@ pub(crate) fn require_positive_definite(row: usize, name: &str, matrix: &[f64]) 
 }
 
 /// A draw, by Bartlett's decomposition: `L A A' L'` with `L L'` the scale, `A` lower triangular with standard Normals below
-/// a diagonal of square roots of chi-squared variables with `dof, dof - 1, ...` degrees of freedom.
-pub(crate) fn sample(n: usize, dof: f64, scale: &[f64], rng: &mut dyn RngCore, out: &mut [f64]) {
+/// a diagonal of square roots of chi-squared variables with `dof, dof - 1, ...` degrees of freedom. Returns `L A`, the Cholesky factor
+/// of the draw; no numbers where the scale has none.
+pub(crate) fn sample(n: usize, dof: f64, scale: &[f64], rng: &mut dyn RngCore, out: &mut [f64]) -> Vec<f64> {
     let mut factor = scale.to_vec();
-    linalg::cholesky(n, &mut factor).expect("a scale is positive definite");
+    if linalg::cholesky(n, &mut factor).is_err() {
+        factor.fill(f64::NAN);
+    }
     let mut triangle = vec![0.0; n * n];
     for k in 0..n {
         for l in 0..k {
@@ -176,6 +197,7 @@ pub(crate) fn sample(n: usize, dof: f64, scale: &[f64], rng: &mut dyn RngCore, o
             out[k * n + l] = (0..=k.min(l)).map(|m| product[k * n + m] * product[l * n + m]).sum();
         }
     }
+    product
 }
 
 impl Posterior for WishartPosterior {
@@ -254,7 +276,7 @@ impl Posterior for WishartPosterior {
         for row in 0..batch.rows {
             let place = batch.pairs(row);
             let rate = twice_negated(n, &natural[0][place.clone()]);
-            inverse_of(row, "inverse of the scale", &rate, &mut descriptors[1][place])?;
+            scale_of(row, &rate, &mut descriptors[1][place])?;
             descriptors[0][row] = 2.0 * natural[1][row] + n as f64 + 1.0;
             require_dof(row, n, descriptors[0][row])?;
         }
@@ -276,7 +298,7 @@ impl Posterior for WishartPosterior {
         for row in 0..batch.rows {
             let place = batch.pairs(row);
             let rate = &mut natural[0][place.clone()];
-            inverse_of(row, "scale", &descriptors[1][place], rate).expect("a scale is positive definite");
+            inverse_or_nan(&descriptors[1][place], rate);
             rate.iter_mut().for_each(|value| *value *= -0.5);
             natural[1][row] = 0.5 * (descriptors[0][row] - n as f64 - 1.0);
         }

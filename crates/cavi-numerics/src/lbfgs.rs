@@ -26,6 +26,21 @@ type Pairs = SmallVec<[(Scratch, Scratch); HISTORY + 1]>;
 /// A function's value and gradient.
 pub type Evaluate<'f, E> = dyn FnMut(&[f64]) -> Result<(f64, Scratch), E> + 'f;
 
+/// Why a search has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// As many steps were taken as it may take.
+    Steps,
+    /// The gradient is 0: a stationary point.
+    Level,
+    /// The last step changed no digit of the value.
+    Settled,
+    /// No step along the gradient raises the value, to its rounding.
+    Stuck,
+    /// The value at the start is no number, or the gradient there no finite one, so that no direction is known. Nothing was searched.
+    Undefined,
+}
+
 /// Where a search has come to.
 #[derive(Clone, Debug)]
 pub struct Found {
@@ -37,13 +52,19 @@ pub struct Found {
     pub gradient: Scratch,
     /// The steps taken.
     pub steps: usize,
+    /// Why it took no more.
+    pub end: End,
 }
 
 /// Takes at most `steps` steps uphill from `start`. A value that is not a number counts as too low. It ends early where
-/// the gradient is 0 or no step raises the value.
+/// the gradient is 0 or no step raises the value, and at once, with [`End::Undefined`], where the value at `start` is no number or
+/// the gradient no finite one: without a direction nothing says that the start is a maximum.
 pub fn maximise<E>(start: &[f64], steps: usize, evaluate: &mut Evaluate<'_, E>) -> Result<Found, E> {
     let (value, gradient) = evaluate(start)?;
-    let mut found = Found { at: Scratch::of(start), value, gradient, steps: 0 };
+    let mut found = Found { at: Scratch::of(start), value, gradient, steps: 0, end: End::Steps };
+    if found.value.is_nan() || !found.gradient.iter().all(|own| own.is_finite()) {
+        return Ok(Found { end: End::Undefined, ..found });
+    }
     let mut pairs = Pairs::new();
     while found.steps < steps {
         let mut direction = ascent_direction(&pairs, &found.gradient);
@@ -53,13 +74,21 @@ pub fn maximise<E>(start: &[f64], steps: usize, evaluate: &mut Evaluate<'_, E>) 
             direction.copy_from_slice(&found.gradient);
             slope = dot(&direction, &direction);
         }
-        if !(slope > 0.0 && slope.is_finite()) {
+        if slope == 0.0 {
+            found.end = End::Level;
             break;
+        }
+        if !slope.is_finite() {
+            // The square of a finite gradient leaves the range of doubles: a direction of length 1 does not.
+            let most = found.gradient.iter().fold(0.0_f64, |most, own| most.max(own.abs()));
+            direction.iter_mut().zip(&*found.gradient).for_each(|(own, slope)| *own = slope / most);
+            slope = dot(&direction, &found.gradient);
         }
         // The first step has no scale to go by: a length of 1.
         let length = if pairs.is_empty() { 1.0 / slope.sqrt().max(1.0) } else { 1.0 };
         let Some(next) = line_search(&found, &direction, slope, length, evaluate)? else {
             if pairs.is_empty() {
+                found.end = End::Stuck;
                 break;
             }
             pairs.clear();
@@ -77,6 +106,7 @@ pub fn maximise<E>(start: &[f64], steps: usize, evaluate: &mut Evaluate<'_, E>) 
         let settled = next.value == found.value;
         found = Found { steps: found.steps + 1, ..next };
         if settled {
+            found.end = End::Settled;
             break;
         }
     }
@@ -124,7 +154,7 @@ fn line_search<E>(
         let finite = value.is_finite() && gradient.iter().all(|own| own.is_finite());
         let level = finite && dot(&gradient, direction) <= SLOPE * slope;
         if finite && value >= best.as_ref().map_or(from.value, |best| best.value) {
-            best = Some(Found { at, value, gradient, steps: 0 });
+            best = Some(Found { at, value, gradient, steps: 0, end: End::Steps });
         }
         if !(enough && finite) {
             high = length;
@@ -187,6 +217,24 @@ mod tests {
         })
         .expect("it cannot fail");
         assert!(found.gradient.iter().all(|own| own.abs() < 1e-6), "{found:?}");
+    }
+
+    /// A gradient that is no number, or infinite, gives no direction, and is told apart from one that is 0.
+    #[test]
+    fn a_start_without_a_gradient_is_no_maximum() {
+        let mut norm = |x: &[f64]| {
+            let length = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let slope = |x: &f64| (3.0 - length) * x / length;
+            Ok::<_, Infallible>((-0.5 * (3.0 - length).powi(2), x.iter().map(slope).collect()))
+        };
+        let found = maximise(&[0.0, 0.0], 20, &mut norm).expect("it cannot fail");
+        assert_eq!((found.end, found.steps), (End::Undefined, 0));
+        let found = maximise(&[1.0, 1.0], 20, &mut norm).expect("it cannot fail");
+        assert!(found.end != End::Undefined && found.value.abs() < 1e-12, "{found:?}");
+        let mut root = |x: &[f64]| Ok::<_, Infallible>((x[0].sqrt(), Scratch::of(&[0.5 / x[0].sqrt()])));
+        assert_eq!(maximise(&[0.0], 20, &mut root).expect("it cannot fail").end, End::Undefined);
+        let mut flat = |x: &[f64]| Ok::<_, Infallible>((1.0, Scratch::zeros(x.len())));
+        assert_eq!(maximise(&[4.0], 20, &mut flat).expect("it cannot fail").end, End::Level);
     }
 
     /// Outside its domain a function is no number: the step is shortened.

@@ -7,7 +7,8 @@
 //! # Source
 //! Varadhan and Roland (2008), Simple and globally convergent methods for accelerating the convergence of any EM algorithm,
 //! scheme S3 and section 6 on the length of steps. Differences are taken relative to the size of each coordinate here, so
-//! that counts and probabilities weigh alike.
+//! that counts and probabilities weigh alike. A coordinate that is no finite number in one of the iterates, as the logarithm of a
+//! probability of 0, has no way that it takes: it weighs nothing, and stays as `x_2` has it.
 
 /// The factor by which the longest step grows after it was reached, and shrinks after it failed.
 const FACTOR: f64 = 4.0;
@@ -50,7 +51,7 @@ impl Stride {
         for ((x0, x1), x2) in x[0].iter().zip(x[1]).zip(x[2]) {
             let (r, v) = (x1 - x0, (x2 - x1) - (x1 - x0));
             let size = x2.abs().max(x0.abs());
-            if size > 0.0 && size.is_finite() {
+            if size > 0.0 && size.is_finite() && x1.is_finite() {
                 first += (r / size).powi(2);
                 second += (v / size).powi(2);
             }
@@ -68,7 +69,9 @@ impl Stride {
         };
         let point = |((x0, x1), x2): ((&f64, &f64), &f64)| {
             let (r, v) = (x1 - x0, (x2 - x1) - (x1 - x0));
-            x0 + 2.0 * step * r + step * step * v
+            let beyond = x0 + 2.0 * step * r + step * step * v;
+            // The sum of three finite numbers may still leave the range of doubles: then the step fails, and is shortened.
+            if [x0, x1, x2].iter().all(|own| own.is_finite()) { beyond } else { *x2 }
         };
         Some(Beyond { at: x[0].iter().zip(x[1]).zip(x[2]).map(point).collect(), step })
     }
@@ -98,6 +101,20 @@ mod tests {
             .iter()
             .zip(limit)
             .for_each(|(at, to)| assert!((at - to).abs() < 1e-12, "{at} and not {to}"));
+    }
+
+    /// What is infinite stays, and takes no part in the length of the step: the others go where they go without it.
+    #[test]
+    fn what_is_infinite_stays_as_it_is() {
+        let x0 = vec![1.0, -1.0, f64::NEG_INFINITY, -700.0, 2.0];
+        let x1 = vec![1.5, -1.25, f64::NEG_INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+        let x2 = vec![1.875, -1.4375, f64::NEG_INFINITY, f64::NEG_INFINITY, 2.0];
+        let part = |x: &[f64]| x[..2].to_vec();
+        let whole = Stride::default().beyond([&x0, &x1, &x2]).expect("a step beyond");
+        let alone = Stride::default().beyond([&part(&x0), &part(&x1), &part(&x2)]).expect("a step beyond");
+        assert_eq!(whole.step, alone.step);
+        assert_eq!(whole.at[..2], alone.at[..]);
+        assert_eq!(whole.at[2..], x2[2..]);
     }
 
     /// The longest step grows when it is reached, and shrinks when it fails.

@@ -489,7 +489,7 @@ impl Context<'_> {
         }
         let before = executor.parameters().clone();
         let outcome = self.schedule.items.iter().try_for_each(|item| self.verified(executor, item, sweep));
-        if let Err(Halt::Stopped) = outcome {
+        if outcome.is_err() {
             executor.restore(before);
         }
         outcome
@@ -564,23 +564,45 @@ impl Context<'_> {
         if !places.is_empty() {
             message = format!("{message} at {}", places.join(", "));
         }
-        let (possible, help) = match trouble.reason.contains("finite") && !trouble.reason.contains("definite")
-        {
-            true => (
-                "finite coefficients: those of what this variable meets are too large for double precision",
-                "a scale at 0 does this, as one that may be 0 becomes where a residual is: give it a prior that keeps it from 0 (an \
-                 InverseGamma, or a Gamma precision), or make this variable no point, whose residuals may be 0",
-            ),
-            false => (
-                "a prior and data that determine it: what no data touch has its prior alone",
-                "give it a proper prior (a shape or rate greater than 0, a precision for every element), or check the data at this \
-                 place",
-            ),
-        };
+        let (possible, help) = remedy(&trouble.reason);
         Diagnostic::error("E0801", format!("{message}: {}", trouble.reason))
             .at(self.model.array_spans[block.members[0].index()], "this variable")
             .possible(possible)
             .help(help)
+    }
+}
+
+/// What is possible instead of an update that fails for this reason, and what to try.
+fn remedy(reason: &str) -> (&'static str, &'static str) {
+    let says = |words: &str| reason.contains(words);
+    if says("derivative") || says("objective is no number") {
+        (
+            "a start at which its log density has a finite derivative: `sqrt(a * a)` has none at 0",
+            "start it elsewhere (`init { a = 1 }`, or without a line for it), or write what it enters so that it has a derivative there",
+        )
+    } else if says("allocations by means") {
+        (
+            "means that are finite: an InverseGamma has one where its shape is greater than 1",
+            "take the ordinary allocations (`--allocations ordinary`, `--warmup none`), or a prior whose mean is finite",
+        )
+    } else if says("digits") {
+        (
+            "values whose distance from 0 is at most some million times what they differ by",
+            "subtract from each group or row of the data a number near its mean before the fit; what all have in common is taken off by \
+             `center over` after the declaration of the data",
+        )
+    } else if says("finite") && !says("definite") {
+        (
+            "finite coefficients: those of what this variable meets are too large for double precision",
+            "a scale at 0 does this, as one that may be 0 becomes where a residual is: give it a prior that keeps it from 0 (an \
+                 InverseGamma, or a Gamma precision), or make this variable no point, whose residuals may be 0",
+        )
+    } else {
+        (
+            "a prior and data that determine it: what no data touch has its prior alone",
+            "give it a proper prior (a shape or rate greater than 0, a precision for every element), or check the data at this \
+                 place",
+        )
     }
 }
 

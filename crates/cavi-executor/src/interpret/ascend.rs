@@ -8,6 +8,7 @@ use cavi_numerics::lbfgs::maximise;
 
 use super::coordinates::{Coordinates, Line};
 use super::{Interpreter, Partition};
+use crate::run::undefined;
 use crate::schedule::VISIT;
 use crate::trouble::Trouble;
 
@@ -89,11 +90,7 @@ impl Interpreter<'_> {
             if found.steps > 0 { put(members(&coordinates, &start, &whole(&found.at))) } else { start };
         self.now.parameters.blocks[id.index()] = moved;
         self.now.expect(&self.context, id);
-        if found.value.is_nan() {
-            let reason = "its objective is no number where it starts".to_owned();
-            return Err(self.context.trouble(id, 0, reason));
-        }
-        Ok(())
+        undefined(id, &found).map_or(Ok(()), Err)
     }
 
     /// Every copy to the maximum of the objective in it.
@@ -110,6 +107,15 @@ impl Interpreter<'_> {
             if slope == 0.0 || !from.is_finite() {
                 self.put(id, row, start);
                 continue;
+            }
+            if slope.is_infinite() {
+                self.put(id, row, start);
+                let view = self.view(Partition::Held);
+                let symbols = self.context.symbols();
+                if evaluate(symbols, &ascent.objective, &view, &mut Assignment::new()).is_finite() {
+                    let reason = format!("the derivative of its objective is infinite at {start}");
+                    return Err(self.context.trouble(id, row, reason));
+                }
             }
             // Uphill, twice as far each time, until the slope turns.
             let (mut here, mut there) = (from, from);

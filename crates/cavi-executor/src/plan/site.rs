@@ -472,6 +472,7 @@ pub fn mode(
         (Some((array, column)), _) => Rows::Coordinate(array, column),
         (None, Some((inner, size))) => Rows::Counted { inner, size },
         (None, None) => {
+            numbered(over_rows.iter().map(|over| over.size))?;
             let mut row = vec![0_u32; columns.entries];
             for (place, over) in rows.iter().zip(&over_rows) {
                 for (row, value) in row.iter_mut().zip(columns.values(lowering, &subscripts[*place])?) {
@@ -586,34 +587,60 @@ fn listed(
     let shape = lowering.bound.shape(&lowering.symbols, *array);
     let place = |letter: &LetterId| subscripts.iter().position(|own| *own == Subscript::Letter(*letter));
     let Some(places) = letters.iter().map(place).collect::<Option<Vec<usize>>>() else { return Ok(None) };
-    if shape.iter().product::<usize>() <= lowering.limit {
+    let cells = shape.iter().try_fold(1, |cells: usize, size| cells.checked_mul(*size));
+    if cells.is_some_and(|cells| cells <= lowering.limit) {
         return Ok(None);
     }
+    let categories = sizes.iter().try_fold(1, |all: u32, size| all.checked_mul(u32::try_from(*size).ok()?));
+    if categories.is_none() {
+        return Err(too_many("positions of a sum over listed data"));
+    }
+    // Rows are numbered by rank among those that have a listed entry; the last row, without one, stands for all others.
     let rows: Vec<usize> = (0..shape.len()).filter(|place| !places.contains(place)).collect();
-    let mut row = vec![0_u32; columns.entries];
-    for place in &rows {
-        for (row, value) in row.iter_mut().zip(columns.values(lowering, &subscripts[*place])?) {
-            *row = *row * shape[*place] as u32 + value;
+    let next = |key: u128, place: usize, value: u32| key * shape[place] as u128 + u128::from(value);
+    let key = |entry: usize| rows.iter().fold(0, |key, place| next(key, *place, indices[*place][entry]));
+    let category = |entry: usize| {
+        let own = places.iter().zip(sizes);
+        own.fold(0, |number, (place, size)| number * *size as u32 + indices[*place][entry])
+    };
+    let mut order: Vec<(u128, u32, usize)> =
+        (0..values.len()).map(|entry| (key(entry), category(entry), entry)).collect();
+    order.sort_unstable();
+    let (mut known, mut starts): (Vec<u128>, Vec<usize>) = (Vec::new(), Vec::new());
+    for (place, (key, ..)) in order.iter().enumerate() {
+        if known.last() != Some(key) {
+            known.push(*key);
+            starts.push(place);
         }
     }
-    let number = |entry: usize, dimensions: &[usize], sizes: &[usize]| {
-        let own = dimensions.iter().zip(sizes);
-        own.fold(0, |number, (place, size)| number * size + indices[*place][entry] as usize)
-    };
-    let row_sizes: Vec<usize> = rows.iter().map(|place| shape[*place]).collect();
-    let mut order: Vec<(usize, usize, usize)> = (0..values.len())
-        .map(|entry| (number(entry, &rows, &row_sizes), number(entry, &places, sizes), entry))
-        .collect();
-    order.sort_unstable();
-    let mut starts = vec![0; row_sizes.iter().product::<usize>() + 1];
-    order.iter().for_each(|(row, _, _)| starts[row + 1] += 1);
-    (1..starts.len()).for_each(|row| starts[row] += starts[row - 1]);
+    starts.extend([order.len(); 2]);
+    if u32::try_from(known.len()).is_err() {
+        return Err(too_many("rows of listed data"));
+    }
+    let mut keys = vec![0_u128; columns.entries];
+    for place in &rows {
+        for (key, value) in keys.iter_mut().zip(columns.values(lowering, &subscripts[*place])?) {
+            *key = next(*key, *place, value);
+        }
+    }
+    let rank = |key: &u128| known.binary_search(key).unwrap_or(known.len()) as u32;
     Ok(Some(Listed {
-        row,
+        row: keys.iter().map(rank).collect(),
         starts,
-        categories: order.iter().map(|(_, category, _)| *category as u32).collect(),
+        categories: order.iter().map(|(_, category, _)| *category).collect(),
         logs: order.iter().map(|(_, _, entry)| log.coefficient.0 * special::ln(values[*entry])).collect(),
     }))
+}
+
+/// Refuses more rows, the product of these sizes, than can be numbered.
+fn numbered(mut sizes: impl Iterator<Item = usize>) -> Result<(), Unplanned> {
+    let all = sizes.try_fold(1, |all: u32, size| all.checked_mul(u32::try_from(size).ok()?));
+    all.map_or_else(|| Err(too_many("rows of a pass")), |_| Ok(()))
+}
+
+/// Rows of a pass are numbered in 32 bits.
+fn too_many(what: &str) -> Unplanned {
+    Unplanned(format!("there are more than {} {what}, the most that can be numbered", u32::MAX))
 }
 
 /// The categories of each group, where a summed letter is ragged in a letter of the entry: those of other groups are never
@@ -728,6 +755,7 @@ fn scalar(
     {
         return Ok(ScalarPlan { log: number, block, element: Rows::Coordinate(array, column), size });
     }
+    numbered(shape.iter().copied())?;
     let mut element = vec![0_u32; columns.entries];
     for (size, subscript) in shape.iter().zip(subscripts) {
         for (element, value) in element.iter_mut().zip(columns.values(lowering, subscript)?) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cavi_algebra::{BlockId, SiteId, Support};
 use cavi_numerics::Scratch;
-use cavi_numerics::lbfgs::maximise;
+use cavi_numerics::lbfgs::{End as Search, Found, maximise};
 use cavi_numerics::newton::{STEPS, Searches};
 use smallvec::SmallVec;
 
@@ -26,6 +26,16 @@ pub enum Allocations {
     Held,
     /// Those at their optimum for the point, at every evaluation.
     Optimal,
+}
+
+/// The trouble of a point whose search has no direction where it begins: such a point is at no maximum that anything knows of. No one
+/// copy is to blame. An objective that is infinite is left to later sweeps, and is said of the bound.
+pub(crate) fn undefined(block: BlockId, found: &Found) -> Option<Trouble> {
+    if found.end != Search::Undefined || found.value.is_infinite() {
+        return None;
+    }
+    let what = if found.value.is_nan() { "its objective" } else { "the derivative of its objective" };
+    Some(Trouble { block, copy: Vec::new(), reason: format!("{what} is no number where it starts") })
 }
 
 /// A decrease of the objective by at most this share of the sum of the absolute values of its terms is rounding.
@@ -105,10 +115,6 @@ impl<'a> Executor<'a> {
             }
             Ok::<_, End>((value, free().map(|place| slopes[place]).collect()))
         })?;
-        if found.value.is_nan() {
-            let reason = "its objective is no number where it starts".to_owned();
-            return Err(trouble(id, &self.state.work.plan.layouts[id.index()], 0, reason).into());
-        }
         // A point that did not move keeps its bits.
         if found.steps > 0 {
             self.put(id, &coordinates, &whole(&found.at));
@@ -118,7 +124,7 @@ impl<'a> Executor<'a> {
             }
             self.state.touch(id);
         }
-        Ok(())
+        undefined(id, &found).map_or(Ok(()), |trouble| Err(trouble.into()))
     }
 
     /// The coordinates in which the members of a block climb.
@@ -182,7 +188,7 @@ impl<'a> Executor<'a> {
         let (before, scale) = self.total(objective);
         let mut searches = Searches::new(rows.len());
         let mut at = from.clone();
-        for _ in 0..STEPS {
+        for number in 0..STEPS {
             let first = self.at_rows(gradient, rows.iter().copied());
             let second = self.at_rows(curvature, rows.iter().copied());
             for (index, u) in at.iter_mut().enumerate() {
@@ -192,6 +198,10 @@ impl<'a> Executor<'a> {
                     return Err(trouble(id, &self.state.work.plan.layouts[id.index()], rows[index], reason));
                 }
                 let (first, second) = coordinate.derivatives(x, first[index], second[index]);
+                if number == 0 && first.is_infinite() && before.is_finite() {
+                    let reason = format!("the derivative of its objective is infinite at {x}");
+                    return Err(trouble(id, &self.state.work.plan.layouts[id.index()], rows[index], reason));
+                }
                 *u = searches.step(index, *u, first, second, coordinate.unit(*u));
             }
             self.place(id, (step, rows), &coordinate.back(&at));

@@ -80,7 +80,9 @@ pub fn move_to(
                 let (family, batch) = (family(equations, *id), layout.batch());
                 let statistics = family.statistics();
                 let natural: Vec<&[f64]> = statistics.iter().map(|own| take(batch.len(own.extent))).collect();
-                if natural.iter().any(|column| column.iter().any(|own| !own.is_finite())) {
+                // The logarithm of a probability of 0 is one; a step that left the range of doubles is none.
+                let is_wrong = |own: &f64| own.is_nan() || *own == f64::INFINITY;
+                if natural.iter().any(|column| column.iter().any(is_wrong)) {
                     let reason = "natural parameters that are no numbers".to_owned();
                     return Err(Improper { row: 0, reason });
                 }

@@ -82,7 +82,9 @@ impl Executor<'_> {
         );
         let again = again.expect("what is observed was a point mass before");
         let sites = again.sites.foreseen_by(&mut self.sites);
+        let before = std::mem::take(&mut self.moves.before);
         *self = Executor { sites, outgrown, residuals: true, ..again };
+        self.moves.before = before;
         true
     }
 }

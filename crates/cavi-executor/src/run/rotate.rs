@@ -83,7 +83,10 @@ impl Executor<'_> {
     pub fn rotate(&mut self, rotation: &Rotation, blocks: &[BlockId]) -> Result<f64, Trouble> {
         let may_move = |block: BlockId| blocks.contains(&block) && !self.is_observed(block);
         let Some(followers) = self.space().followers(rotation, &may_move) else { return Ok(0.0) };
-        self.reach_optimum(&followers)?;
+        if let Err(trouble) = self.reach_optimum(&followers) {
+            self.undo();
+            return Err(trouble);
+        }
         let known = self.space().known(rotation, &followers);
         let known = known.into_iter().map(|block| (block, self.prior_pairs(block))).collect();
         let work = &self.state.work;
@@ -92,6 +95,9 @@ impl Executor<'_> {
         let all = (&mut self.state.parameters, &mut moved);
         let outcome = space.rotate(rotation, (&followers, &known), all);
         moved.into_iter().for_each(|block| self.state.touch(block));
+        if outcome.is_err() {
+            self.undo();
+        }
         outcome
     }
 

@@ -1,7 +1,7 @@
 //! A sweep of a run, taken step by step, and stopped between two steps where the caller says so.
 //!
-//! In come a schedule and a question that is asked again and again; out goes whether the sweep came to its end. A sweep of so many
-//! steps that it may be stopped keeps the parameters that it began with, and is undone where it stops.
+//! In come a schedule and a question that is asked again and again; out goes whether the sweep came to its end. A sweep keeps the
+//! parameters that it began with, and is undone where it stops or an update has no value: a run is always where a whole sweep has led.
 
 use cavi_algebra::BlockId;
 
@@ -10,7 +10,7 @@ use super::{Executor, Trouble};
 use crate::schedule::walk::{self, Walker};
 use crate::schedule::{Item, Schedule};
 
-/// A sweep in which a block is updated as many times on average is long: a copy of what it moves costs next to nothing.
+/// A sweep in which a block is updated as many times on average is long, and may be stopped on its way.
 const LONG: u64 = 8;
 
 /// How a sweep ended.
@@ -93,7 +93,7 @@ impl Walker for Sweep<'_, '_, '_> {
 }
 
 impl Executor<'_> {
-    /// One sweep: the items of a schedule in order.
+    /// One sweep: the items of a schedule in order. Where an update has no value, the parameters are again those before the sweep.
     pub fn sweep(&mut self, schedule: &Schedule) -> Result<(), Trouble> {
         self.walk(schedule, NEVER).map_err(End::trouble)
     }
@@ -104,30 +104,14 @@ impl Executor<'_> {
     }
 
     /// One sweep that may be stopped. Between the steps of a long one (many repetitions, or copies that move one after another) it
-    /// is asked whether to stop; then the parameters are again those before the sweep. A short one runs to its end.
+    /// is asked whether to stop; then, and where an update has no value, the parameters are again those before the sweep. A short one
+    /// runs to its end.
     pub fn sweep_until(
         &mut self,
         schedule: &Schedule,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Swept, Trouble> {
-        if !self.is_long(schedule) {
-            return self.sweep(schedule).map(|()| Swept::Whole);
-        }
-        let moving = schedule.blocks();
-        let mut before = std::mem::take(&mut self.moves.before);
-        before.resize_with(moving.len(), Vec::new);
-        for (before, block) in before.iter_mut().zip(&moving) {
-            before.clone_from(&self.state.parameters.blocks[block.index()]);
-        }
-        let outcome = self.walk(schedule, stop);
-        if matches!(outcome, Err(End::Stopped)) {
-            for (before, block) in before.iter().zip(&moving) {
-                self.state.parameters.blocks[block.index()].clone_from(before);
-                self.state.touch(*block);
-            }
-        }
-        self.moves.before = before;
-        match outcome {
+        match self.walk(schedule, if self.is_long(schedule) { stop } else { NEVER }) {
             Ok(()) => Ok(Swept::Whole),
             Err(End::Stopped) => Ok(Swept::Stopped),
             Err(End::Trouble(trouble)) => Err(trouble),
@@ -136,11 +120,36 @@ impl Executor<'_> {
 
     fn walk(&mut self, schedule: &Schedule, stop: Stop) -> Result<(), End> {
         self.keep_digits();
+        self.keep_state(schedule);
         self.sites.foresee(&self.state.work.plan, schedule);
-        walk::sweep(&mut Sweep { executor: self, stop }, schedule)
+        let outcome = walk::sweep(&mut Sweep { executor: self, stop }, schedule);
+        let outcome = outcome.and_then(|()| Ok(self.require_means()?));
+        if outcome.is_err() {
+            self.undo();
+        }
+        outcome
     }
 
-    /// Whether a sweep has so many steps that it is worth a copy of what it moves.
+    /// Keeps the parameters of the blocks that a sweep moves.
+    fn keep_state(&mut self, schedule: &Schedule) {
+        let moving = schedule.blocks();
+        let before = &mut self.moves.before;
+        before.resize_with(moving.len(), || (BlockId(0), Vec::new()));
+        for ((id, before), block) in before.iter_mut().zip(&moving) {
+            *id = *block;
+            before.clone_from(&self.state.parameters.blocks[block.index()]);
+        }
+    }
+
+    /// Puts the parameters back that the last sweep began with.
+    pub(super) fn undo(&mut self) {
+        for (block, before) in &self.moves.before {
+            self.state.parameters.blocks[block.index()].clone_from(before);
+            self.state.touch(*block);
+        }
+    }
+
+    /// Whether a sweep has so many steps that it is asked between them whether to stop.
     fn is_long(&self, schedule: &Schedule) -> bool {
         let blocks = schedule.blocks();
         let in_order =

@@ -155,7 +155,10 @@ impl State<'_> {
         let block = &mut self.parameters.blocks[id.index()];
         let outcome =
             settle(self.work.equations, (id, layout), &layout.batch(), &columns, &mut views_mut(block));
-        outcome.map_err(|improper| trouble(id, layout, improper.row, improper.reason))?;
+        if let Err(improper) = outcome {
+            block.iter_mut().zip(&before).for_each(|(column, before)| column.copy_from_slice(before));
+            return Err(trouble(id, layout, improper.row, improper.reason));
+        }
         let shared = !layout.group.is_empty();
         let matrix = matrices(self.work.equations, id);
         for ((column, before), matrix) in block.iter_mut().zip(&before).zip(matrix) {

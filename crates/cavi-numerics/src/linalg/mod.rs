@@ -41,6 +41,22 @@ pub fn inverse_of(matrix: &[f64], out: &mut [f64]) -> Result<(), NotPositive> {
     Ok(())
 }
 
+/// Whether the inverse `b` of a symmetric positive definite matrix `a`, as it was rounded, has a Cholesky factor too. In units in which
+/// `b` has a diagonal of ones its least eigenvalue is at least `1 / sum_k a_kk b_kk`, the reciprocal of the trace of its inverse: where
+/// this is far above the rounding of `n` numbers nothing need be computed, and else the factor is.
+///
+/// # Source
+/// Demmel (1989), On floating point errors in Cholesky, LAPACK Working Note 14: the factor exists where the scaled matrix has no
+/// eigenvalue below `n (n + 1)` roundings.
+pub fn has_factor(diagonal: impl Iterator<Item = f64>, b: &[f64]) -> bool {
+    /// The share of the digits up to which an inverse is surely positive definite.
+    const SURE: f64 = 1e-10;
+    let n = b.len().isqrt();
+    let trace: f64 = diagonal.zip(b.iter().step_by(n + 1)).map(|(a, b)| a * b).sum();
+    // Written so that NaN asks for the factor.
+    trace * n as f64 * SURE < 1.0 || cholesky(n, &mut Scratch::of(b)).is_ok()
+}
+
 /// The first pair of places below and above the diagonal of a matrix, row by row, whose values differ by more than 1e-9 of
 /// the size of its rows; NaN differs from everything.
 pub fn asymmetry(matrix: &[f64]) -> Option<(usize, usize)> {

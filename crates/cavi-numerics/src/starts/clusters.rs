@@ -32,10 +32,12 @@ pub fn cluster(x: MatrixView<'_>, count: usize, draw: &mut dyn FnMut() -> f64) -
     for _ in 0..ITERATIONS {
         let mut away = vec![0.0; n];
         let mut moved = false;
+        let centre = |c: usize| &centres[c * width..(c + 1) * width];
+        let of_none: Vec<f64> = (0..count).map(|c| x.distance_of_none(centre(c))).collect();
         for row in 0..n {
             let mut nearest = (f64::INFINITY, 0);
             for c in 0..count {
-                let distance = x.distance(row, &centres[c * width..(c + 1) * width]);
+                let distance = x.distance(row, centre(c), of_none[c]);
                 if distance < nearest.0 {
                     nearest = (distance, c);
                 }
@@ -87,8 +89,10 @@ fn seeds(x: MatrixView<'_>, count: usize, draw: &mut dyn FnMut() -> f64) -> Vec<
         }
         let centre = &mut centres[c * width..(c + 1) * width];
         x.add_row(chosen, centre);
+        x.subtract(1, centre);
+        let of_none = x.distance_of_none(centre);
         for (row, own) in away.iter_mut().enumerate() {
-            let distance = x.distance(row, centre);
+            let distance = x.distance(row, centre, of_none);
             *own = if c == 0 { distance } else { own.min(distance) };
         }
     }
@@ -103,6 +107,11 @@ fn means(x: MatrixView<'_>, of_row: &[usize], sizes: &[usize], centres: &mut [f6
         x.add_row(row, &mut centres[c * width..(c + 1) * width]);
         x.add_row(row, &mut all);
     }
+    sizes
+        .iter()
+        .enumerate()
+        .for_each(|(c, size)| x.subtract(*size, &mut centres[c * width..(c + 1) * width]));
+    x.subtract(of_row.len(), &mut all);
     for (c, size) in sizes.iter().enumerate() {
         let centre = &mut centres[c * width..(c + 1) * width];
         match size {
@@ -137,8 +146,39 @@ mod tests {
         for row in 0..60 {
             assert_eq!(found.of_row[row], found.of_row[row % 4]);
             let centre = &found.centres[found.of_row[row] * 2..][..2];
-            assert!(x.distance(row, centre) < 2.0);
+            assert!(x.distance(row, centre, x.distance_of_none(centre)) < 2.0);
         }
+    }
+
+    /// Listed entries less a number for each column are the same rows as the matrix that they stand for.
+    #[test]
+    fn listed_entries_cluster_as_the_matrix_does() {
+        let mut draw = draws();
+        let (n, width) = (40, 6);
+        let listed: Vec<f64> = (0..n * width).map(|_| (draw() * 4.0 - 2.0).max(0.0).round()).collect();
+        let shift: Vec<f64> = (0..width).map(|_| draw()).collect();
+        let (mut starts, mut places, mut values) = (vec![0], Vec::new(), Vec::new());
+        for number in 0..n {
+            for column in (0..width).filter(|column| listed[number * width + column] != 0.0) {
+                places.push(column as u32);
+                values.push(listed[number * width + column]);
+            }
+            starts.push(places.len());
+        }
+        let whole: Vec<f64> = listed.iter().enumerate().map(|(at, own)| own - shift[at % width]).collect();
+        let sparse = MatrixView::Sparse {
+            rows: n,
+            columns: width,
+            starts: &starts,
+            places: &places,
+            values: &values,
+            shift: &shift,
+        };
+        let dense = MatrixView::Dense { rows: n, columns: width, values: &whole };
+        let (own, other) = (cluster(sparse, 4, &mut draws()), cluster(dense, 4, &mut draws()));
+        assert_eq!(own.of_row, other.of_row);
+        let gap = own.centres.iter().zip(&other.centres).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(gap < 1e-12, "{gap}");
     }
 
     #[test]

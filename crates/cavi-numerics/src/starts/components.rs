@@ -276,7 +276,9 @@ mod tests {
         );
         for row in 0..n {
             let point = noise(m);
-            let gap = sparse.distance(row, &point) - dense(n, m, &shifted).distance(row, &point);
+            let of_none = sparse.distance_of_none(&point);
+            let gap =
+                sparse.distance(row, &point, of_none) - dense(n, m, &shifted).distance(row, &point, 0.0);
             assert!(gap.abs() < 1e-12);
         }
     }

@@ -102,16 +102,26 @@ impl MatrixView<'_> {
         }
     }
 
-    /// The squared distance of a row from a point.
-    pub(super) fn distance(&self, row: usize, point: &[f64]) -> f64 {
+    /// The squared distance of a row without a listed entry from a point: `sum_j (p_j + c_j)^2` over all columns. Of a dense
+    /// matrix, which has no such row, 0.
+    pub(super) fn distance_of_none(&self, point: &[f64]) -> f64 {
+        match *self {
+            MatrixView::Dense { .. } => 0.0,
+            MatrixView::Sparse { shift, .. } => shift.iter().zip(point).map(|(c, p)| (p + c) * (p + c)).sum(),
+        }
+    }
+
+    /// The squared distance of a row from a point, of which [`MatrixView::distance_of_none`] is known: it costs as much as the row
+    /// has entries.
+    pub(super) fn distance(&self, row: usize, point: &[f64], of_none: f64) -> f64 {
         match *self {
             MatrixView::Dense { columns, values, .. } => {
                 let own = &values[row * columns..(row + 1) * columns];
                 own.iter().zip(point).map(|(x, c)| (x - c) * (x - c)).sum()
             }
             MatrixView::Sparse { starts, places, values, shift, .. } => {
-                // sum_j (p_j + c_j)^2 over all columns, mended where an entry is listed.
-                let mut total: f64 = shift.iter().zip(point).map(|(c, p)| (p + c) * (p + c)).sum();
+                // That of a row without an entry, mended where one is listed.
+                let mut total = of_none;
                 for entry in starts[row]..starts[row + 1] {
                     let at = places[entry] as usize;
                     let away = point[at] + shift[at];
@@ -122,18 +132,27 @@ impl MatrixView<'_> {
         }
     }
 
-    /// Adds a row to `sum`.
+    /// Adds a row to `sum`, but for what is subtracted from every row ([`MatrixView::subtract`]).
     pub(super) fn add_row(&self, row: usize, sum: &mut [f64]) {
         match *self {
             MatrixView::Dense { columns, values, .. } => {
                 add(sum, 1.0, &values[row * columns..(row + 1) * columns])
             }
-            MatrixView::Sparse { starts, places, values, shift, .. } => {
-                add(sum, -1.0, shift);
+            MatrixView::Sparse { starts, places, values, .. } => {
                 for entry in starts[row]..starts[row + 1] {
                     sum[places[entry] as usize] += values[entry];
                 }
             }
+        }
+    }
+}
+
+impl MatrixView<'_> {
+    /// Subtracts from the sum of so many rows what is subtracted from each: `count c`.
+    pub(super) fn subtract(&self, count: usize, sum: &mut [f64]) {
+        match *self {
+            MatrixView::Dense { .. } => {}
+            MatrixView::Sparse { shift, .. } => add(sum, -(count as f64), shift),
         }
     }
 }

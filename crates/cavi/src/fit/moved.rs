@@ -35,9 +35,11 @@ impl Moved {
         let now = means(context, parameters, &self.arrays);
         let before = std::mem::replace(&mut self.means, now);
         let change = |(now, before): (&Vec<f64>, &Vec<f64>)| {
-            let moved: f64 = now.iter().zip(before).map(|(now, before)| (now - before).abs()).sum();
-            let change =
-                if moved == 0.0 { 0.0 } else { moved / now.iter().map(|own| own.abs()).sum::<f64>() };
+            // Infinity less infinity is no number, and no movement.
+            let apart = |(now, before): (&f64, &f64)| if now == before { 0.0 } else { (now - before).abs() };
+            let moved: f64 = now.iter().zip(before).map(apart).sum();
+            let size = || now.iter().map(|own| own.abs()).filter(|own| *own < f64::INFINITY).sum::<f64>();
+            let change = if moved == 0.0 { 0.0 } else { moved / size() };
             // Means that are no finite numbers are not at rest.
             if change.is_nan() { f64::INFINITY } else { change }
         };
