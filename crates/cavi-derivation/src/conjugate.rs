@@ -155,6 +155,7 @@ fn block(
     let block = Block {
         members: draft.members.clone(),
         plates: draft.plates.clone(),
+        member_plates: draft.member_plates.clone(),
         slices: draft.slices.clone(),
         mode: draft.mode,
         family,
@@ -274,6 +275,7 @@ fn ascending(derivation: &Derivation, draft: &Draft, moves: Moves) -> (Block, Ve
     let block = Block {
         members: draft.members.clone(),
         plates: draft.plates.clone(),
+        member_plates: draft.member_plates.clone(),
         slices: draft.slices.clone(),
         mode: draft.mode,
         family: start,
