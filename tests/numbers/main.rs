@@ -51,6 +51,7 @@ mod collapsed_printed;
 mod entries;
 mod intervals;
 mod kept_apart;
+mod meeting_letters;
 mod origin;
 mod ragged_grids;
 mod ragged_slices;

@@ -502,6 +502,7 @@ mod tests {
             axes: vec![axis("core", [0, 1]), axis("comp", [2, 3])],
             letters: vec![letter("c", 0), letter("d", 0), letter("r", 1), letter("s", 1)],
             arrays: vec![array("p", &[0]), array("h", &[0, 2]), array("w", &[2])],
+            ..Symbols::default()
         }
     }
 

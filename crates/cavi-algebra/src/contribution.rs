@@ -137,34 +137,10 @@ pub enum Place {
 
 /// For each dimension of a member, in declared order, where a moment of the block holds its subscript.
 pub fn places(symbols: &Symbols, block: &Block, member: usize) -> Vec<Place> {
-    let letters = &symbols.array(block.members[member]).letters;
-    let none = Vec::new();
-    let slices = block.slices.get(member).unwrap_or(&none);
-    let (mut plates_left, mut slots_left) = (vec![true; block.plates.len()], vec![true; slices.len()]);
-    let mut places: Vec<Option<Place>> = letters.iter().map(|_| None).collect();
-    let axis = |letter: &LetterId| symbols.letter(*letter).axis;
-    // By letter, and where a joint block calls them differently, by axis.
-    for exactly in [true, false] {
-        let same = |a: &LetterId, b: &LetterId| if exactly { a == b } else { axis(a) == axis(b) };
-        for (letter, place) in letters.iter().zip(&mut places) {
-            if place.is_some() {
-                continue;
-            }
-            let slot = (0..slices.len()).find(|index| slots_left[*index] && same(letter, &slices[*index]));
-            let plate = (0..block.plates.len())
-                .find(|index| plates_left[*index] && same(letter, &block.plates[*index]));
-            match (slot, plate) {
-                (Some(index), _) => {
-                    slots_left[index] = false;
-                    *place = Some(Place::Slot(index));
-                }
-                (None, Some(index)) => {
-                    plates_left[index] = false;
-                    *place = Some(Place::Plate(index));
-                }
-                (None, None) => {}
-            }
-        }
-    }
-    places.into_iter().flatten().collect()
+    let (plates, slices) = (&block.member_plates[member], &block.slices[member]);
+    let place = |letter: &LetterId| match slices.iter().position(|own| own == letter) {
+        Some(index) => Some(Place::Slot(index)),
+        None => plates.iter().position(|own| own == letter).map(Place::Plate),
+    };
+    symbols.array(block.members[member]).letters.iter().filter_map(place).collect()
 }

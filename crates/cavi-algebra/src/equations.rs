@@ -76,6 +76,9 @@ pub struct Block {
     /// The letters that number the copies, but for the groups of a slice over a ragged axis ([`Block::copies`]): an element
     /// of a variable has one subscript for each plate and each letter of its slice.
     pub plates: Vec<LetterId>,
+    /// For each member, its own letters that run with `plates`, in their order: of `q(a[i, j], b[j, i])` those of `b`, which is
+    /// declared over i and j, are j and i.
+    pub member_plates: Vec<Vec<LetterId>>,
     /// For each member, the letters of its slice.
     pub slices: Vec<Vec<LetterId>>,
     /// Distribution, point, fixed or implicit.
@@ -310,6 +313,11 @@ impl Block {
     pub fn update(&self) -> impl Iterator<Item = &Sum> {
         let natural = self.natural.iter().map(|own| &own.coefficient);
         natural.chain(self.ascent.iter().map(|own| &own.objective))
+    }
+
+    /// The letters of a member in the order in which the block holds its elements: those of its plates, then its slice.
+    pub fn letters_of(&self, member: usize) -> Vec<LetterId> {
+        self.member_plates[member].iter().chain(&self.slices[member]).copied().collect()
     }
 
     /// The letter of its slice, where that runs over a ragged axis: every group has a copy of its own length.

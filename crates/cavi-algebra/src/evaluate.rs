@@ -427,6 +427,7 @@ mod tests {
             axes: vec![axis("view", None, M), axis("feature", Some(AxisId(0)), J), axis("factor", None, K)],
             letters: vec![letter("m", 0, None), letter("j", 1, Some(M)), letter("k", 2, None)],
             arrays: vec![array("y", J), array("c", K), array("t", M), array("g", K)],
+            ..Symbols::default()
         }
     }
 

@@ -342,6 +342,12 @@ impl Atom {
         dedup(letters)
     }
 
+    /// Whether its value depends on a letter: it holds it, or a letter that determines it, as `u` does `g` in `lam[u]` where
+    /// the axis of `u` is ragged in that of `g`.
+    pub fn depends_on(&self, symbols: &Symbols, letter: LetterId) -> bool {
+        self.free_letters(symbols).into_iter().any(|own| symbols.lineage(own).contains(&letter))
+    }
+
     /// Whether an element of `array` stands anywhere in it.
     pub fn mentions(&self, array: ArrayId) -> bool {
         let inside = match self {
@@ -377,6 +383,14 @@ impl Term {
         let groups = self.sums.iter().flat_map(|letter| symbols.lineage(*letter));
         let letters = dedup(inside.chain(groups).collect());
         letters.into_iter().filter(|letter| !self.sums.contains(letter)).collect()
+    }
+
+    /// Whether anything in it but the factors at some positions depends on a letter that it may sum itself: another factor
+    /// ([`Atom::depends_on`]), or how many values another summed letter has, as the members of a group are.
+    pub fn depends_elsewhere(&self, symbols: &Symbols, letter: LetterId, apart: &[usize]) -> bool {
+        let mut others = self.factors.iter().enumerate().filter(|(position, _)| !apart.contains(position));
+        let below = |own: &LetterId| *own != letter && symbols.lineage(*own).contains(&letter);
+        others.any(|(_, factor)| factor.atom.depends_on(symbols, letter)) || self.sums.iter().any(below)
     }
 
     /// Whether an element of `array` stands anywhere in it.

@@ -1,5 +1,7 @@
 //! The names an equation may mention: axes, letters and arrays, in arenas with typed ids.
 
+use std::collections::BTreeSet;
+
 use crate::expression::Expression;
 
 macro_rules! id {
@@ -69,6 +71,8 @@ pub struct Symbols {
     pub letters: Vec<Letter>,
     /// Arrays in the order of their declaration.
     pub arrays: Vec<Array>,
+    /// Those that a statement reads as a matrix that has to be symmetric, over their last two letters.
+    pub symmetric: BTreeSet<ArrayId>,
 }
 
 /// An axis. A ragged axis has a parent: its positions are those of all parents one after another, so that one position

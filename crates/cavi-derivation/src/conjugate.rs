@@ -160,6 +160,7 @@ fn block(
     let block = Block {
         members: draft.members.clone(),
         plates: draft.plates.clone(),
+        member_plates: draft.member_plates.clone(),
         slices: draft.slices.clone(),
         mode: draft.mode,
         family,
@@ -307,6 +308,7 @@ fn ascending(derivation: &Derivation, draft: &Draft, moves: Moves) -> (Block, Ve
     let block = Block {
         members: draft.members.clone(),
         plates: draft.plates.clone(),
+        member_plates: draft.member_plates.clone(),
         slices: draft.slices.clone(),
         mode: draft.mode,
         family: start,

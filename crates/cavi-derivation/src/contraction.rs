@@ -50,11 +50,11 @@ fn contract(symbols: &Symbols, draft: &Draft, term: &Term, copy: &[&Element]) ->
         _ => None,
     };
     let taken: Vec<LetterId> = vectors.iter().map(|vector| letter(&vector.slots)).collect::<Option<_>>()?;
-    let elsewhere = |letter: &LetterId| {
-        let others = term.factors.iter().enumerate();
-        let mut others = others.filter(|(place, _)| copy.iter().all(|element| element.position != *place));
-        others.any(|(_, factor)| factor.atom.free_letters(symbols).contains(letter))
-    };
+    let own: Vec<usize> = copy.iter().map(|element| element.position).collect();
+    let mut plates = Vec::new();
+    copy[0].plates.iter().for_each(|plate| plate.letters(&mut plates));
+    let in_plates = |letter: &LetterId| plates.iter().any(|own| symbols.lineage(*own).contains(letter));
+    let elsewhere = |letter: &LetterId| in_plates(letter) || term.depends_elsewhere(symbols, *letter, &own);
     let ends: Vec<LetterId> =
         matrix.slots.iter().map(|slot| letter(std::slice::from_ref(slot))).collect::<Option<_>>()?;
     let fits = |own: &LetterId| ends.contains(own) && term.sums.contains(own) && !elsewhere(own);

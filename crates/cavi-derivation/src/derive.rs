@@ -10,6 +10,7 @@ use cavi_syntax::Diagnostic;
 use crate::advice::advise;
 use crate::blocks::{Draft, blocks, partly_latent};
 use crate::bounds::{bound, stated};
+use crate::cases::refuse_many_cases;
 use crate::conjugate::conjugate;
 use crate::elbo::{elbo, expect_sites};
 use crate::explain::{Complaint, suggest};
@@ -156,6 +157,10 @@ impl Derivation<'_> {
         }
         let mut drafts: Vec<Draft> = blocks(self);
         let log_densities = joint(self, &drafts);
+        if self.failed() {
+            return None;
+        }
+        refuse_many_cases(self, &drafts, &log_densities);
         if self.failed() {
             return None;
         }

@@ -9,7 +9,7 @@ use cavi_algebra::{
 
 use crate::blocks::Draft;
 use crate::contraction::{Described, describe};
-use crate::separate::{Element, elements, separate};
+use crate::separate::{Element, elements, known_different, separate};
 
 /// A term whose expectation is no product of expectations of elementary functions.
 #[derive(Clone, Debug)]
@@ -112,12 +112,16 @@ fn sum_classes(symbols: &Symbols, term: &mut Term) {
         }
         _ => None,
     };
-    let alone = |term: &Term, letter: &LetterId| {
-        let holding = term.factors.iter().filter(|factor| factor.atom.free_letters(symbols).contains(letter));
-        term.sums.contains(letter) && holding.count() == 1
+    let alone = |term: &Term, position: usize, letter: &LetterId| {
+        let Atom::Moment(moment) = &term.factors[position].atom else { return false };
+        let mut plates = Vec::new();
+        moment.plates.iter().for_each(|plate| plate.letters(&mut plates));
+        term.sums.contains(letter)
+            && !plates.into_iter().any(|own| symbols.lineage(own).contains(letter))
+            && !term.depends_elsewhere(symbols, *letter, &[position])
     };
     while let Some((position, letter)) = term.factors.iter().enumerate().find_map(|(position, factor)| {
-        class(factor).filter(|own| alone(term, own)).map(|own| (position, own))
+        class(factor).filter(|own| alone(term, position, own)).map(|own| (position, own))
     }) {
         term.factors.remove(position);
         term.sums.retain(|own| *own != letter);
@@ -272,8 +276,6 @@ fn expected_square(
             let twice = if other > number { 2.0 } else { 1.0 };
             let (chosen, shared): (Vec<usize>, Vec<usize>) =
                 shared.into_iter().partition(|block| drafts[*block].classes.is_some());
-            let sides: Vec<Shared> =
-                shared.iter().map(|block| Shared::of(symbols, drafts, *block, left, &right)).collect();
             for case in cases(symbols, drafts, &chosen, left, &right)? {
                 let guards = || guards.iter().chain(&case.guards).cloned();
                 let product = multiply(symbols, &Sum::term(left.clone()), &Sum::term(right.clone()));
@@ -281,9 +283,13 @@ fn expected_square(
                 let known: Vec<Factor> = guards().collect();
                 let difference = if case.coincide {
                     covariance(symbols, drafts, [left, &right], &product, &known)?
-                } else if sides.is_empty() {
+                } else if shared.is_empty() {
                     continue;
                 } else {
+                    let shared = shared.iter();
+                    let sides: Vec<Shared> = shared
+                        .map(|block| Shared::of(symbols, drafts, *block, [left, &right], &known))
+                        .collect();
                     let own: Result<Sum, Box<Leftover>> =
                         product.terms.iter().try_fold(Sum::zero(), |own, term| {
                             Ok(own.plus(excess(symbols, drafts, &sides, term)?))
@@ -412,23 +418,43 @@ fn guarded(symbols: &mut Symbols, mut sum: Sum, guards: impl Iterator<Item = Fac
 /// A block that both terms of a product hold.
 struct Shared {
     block: usize,
-    /// For a block of several variables, what each side has of it, where that is one copy: `s w` and `s w`.
+    /// What each side has of it, where that is one copy: `s w` and `s w` of a block of two variables, `s^2` and `s`. `None` where
+    /// it is single elements of a vector or of one variable, which have a covariance.
     sides: Option<[Vec<(u8, i32)>; 2]>,
+    /// Whether each side has single elements of copies that are known to be different. Two elements of one copy in the product are
+    /// then one of each side.
+    single: bool,
 }
 
 impl Shared {
-    fn of(symbols: &Symbols, drafts: &[Draft], block: usize, left: &Term, right: &Term) -> Shared {
+    /// Of the two terms of a product, where the guards hold.
+    fn of(symbols: &Symbols, drafts: &[Draft], block: usize, terms: [&Term; 2], guards: &[Factor]) -> Shared {
         let draft = &drafts[block];
+        let single = terms.into_iter().all(|term| has_single_elements(symbols, draft, term, guards));
         let content = |term: &Term| {
             let found = elements(symbols, draft, term).ok()?;
             let copies = copies(&found);
             let [copy] = copies.as_slice() else { return None };
             content(copy)
         };
-        let several = draft.members.len() > 1;
-        let sides = several.then(|| Some([content(left)?, content(right)?])).flatten();
-        Shared { block, sides }
+        let [left, right] = terms;
+        let of_copy = draft.members.len() > 1 || !single;
+        let sides = of_copy.then(|| Some([content(left)?, content(right)?])).flatten();
+        Shared { block, sides, single }
     }
+}
+
+/// Whether the elements of a block in a term are in copies of their own, none twice, which the guards or the term keep apart.
+fn has_single_elements(symbols: &Symbols, draft: &Draft, term: &Term, guards: &[Factor]) -> bool {
+    let Ok(found) = elements(symbols, draft, term) else { return false };
+    let mut known = term.clone();
+    known.factors.extend(guards.iter().cloned());
+    found.iter().enumerate().all(|(number, one)| {
+        one.written == 1
+            && found[..number]
+                .iter()
+                .all(|other| known_different(symbols, &known, &one.plates, &other.plates))
+    })
 }
 
 /// The power of each member in a copy; `None` where it is no product of powers.
@@ -468,15 +494,15 @@ fn excess(
         // Every shared copy contributes either its means or its covariance, and at least one contributes its
         // covariance.
         let mut choices = vec![(term.clone(), false)];
-        for Shared { block, sides } in shared {
+        for own in shared {
             let mut next = Vec::new();
             for (term, any) in choices {
-                let draft = &drafts[*block];
-                let id = BlockId::from(*block);
+                let draft = &drafts[own.block];
+                let id = BlockId::from(own.block);
                 let found = elements(symbols, draft, &term)
                     .map_err(|position| Box::new(Leftover { term: term.clone(), position, block: id }))?;
                 next.extend(
-                    expand_copies(symbols, draft, id, &term, &found, sides.as_ref())?
+                    expand_copies(symbols, draft, own, &term, &found)?
                         .into_iter()
                         .map(|(term, own)| (term, any || own)),
                 );
@@ -508,16 +534,16 @@ fn product_of(left: &[(u8, i32)], right: &[(u8, i32)]) -> Vec<(u8, i32)> {
 /// Replaces the copies of a block in a term by means and, where a copy stands twice, by means or its covariance; says of
 /// each outcome whether a covariance is in it.
 ///
-/// A copy of a block of several variables may stand in each side with a product `f`, `g` of its members, as `s w` does:
-/// then `E[f g] = E f E g + (E[f g] - E f E g)`.
+/// A copy may stand in each side with a product `f`, `g` of its elements, as `s w` of a block of several variables does, and `s^2`:
+/// then `E[f g] = E f E g + (E[f g] - E f E g)`. Two elements of a copy that are not known to be one of each side are left over.
 fn expand_copies(
     symbols: &Symbols,
     draft: &Draft,
-    block: BlockId,
+    shared: &Shared,
     term: &Term,
     found: &[Element],
-    sides: Option<&[Vec<(u8, i32)>; 2]>,
 ) -> Result<Vec<(Term, bool)>, Box<Leftover>> {
+    let block = BlockId::from(shared.block);
     // What is left over is named by its place in the whole term.
     let leftover = |position: usize| Box::new(Leftover { term: term.clone(), position, block });
     let mut base = term.clone();
@@ -538,7 +564,7 @@ fn expand_copies(
             let single = |side: &[(u8, i32)]| side.iter().map(|(_, power)| power).sum::<i32>() <= 1;
             !single(left) || !single(right) || left != right && !draft.is_one_vector(symbols)
         };
-        if let (Some(sides), Some(own)) = (sides, content(&copy))
+        if let (Some(sides), Some(own)) = (&shared.sides, content(&copy))
             && products(sides)
         {
             let [left, right] = sides;
@@ -615,7 +641,9 @@ fn expand_copies(
                         .push(moment(Statistic(vec![(*member, Elementary::Power(1))]), slots.clone()));
                     next.push((term, any));
                 }
-                (true, [(a, slots_a), (b, slots_b)]) => {
+                (true, [(a, slots_a), (b, slots_b)])
+                    if shared.single && (a == b || draft.is_one_vector(symbols)) =>
+                {
                     let mut means = term.clone();
                     means.factors.push(moment(Statistic(vec![(*a, Elementary::Power(1))]), slots_a.clone()));
                     means.factors.push(moment(Statistic(vec![(*b, Elementary::Power(1))]), slots_b.clone()));

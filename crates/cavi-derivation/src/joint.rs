@@ -6,8 +6,8 @@
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{coincidences, distribute, multiply, power, replace_index, sum_simplex, to_sum};
 use cavi_algebra::{
-    ArrayId, ArrayKind, Atom, Expression, Factor, Function, LetterId, Restriction, Subscript, Sum, Support,
-    Symbols, Term, dedup,
+    Array, ArrayId, ArrayKind, Atom, Expression, Factor, Function, LetterId, Restriction, Subscript, Sum,
+    Support, Symbols, Term, dedup,
 };
 use cavi_families::matrix::{inverse_of_diagonal, log_determinant, over, size};
 use cavi_families::{Argument, Extent, Target};
@@ -77,6 +77,8 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
 
     for (argument, spec) in arguments.iter().flatten().zip(statement.arguments.iter().flatten()) {
         let [row, column] = argument.letters[..] else { continue };
+        let matrices = whole_matrices(&argument.value, row, column);
+        symbols.symmetric.extend(matrices);
         if log_determinant(symbols, &argument.value, row, column).is_none() {
             let family = statement.family.name();
             let spelling = |(parameter, own): (&cavi_families::Parameter, &Option<ArgumentSpec>)| {
@@ -231,6 +233,29 @@ pub fn arguments(
     Ok(arguments)
 }
 
+/// The arrays of a matrix that hold both of its letters, in terms that are not diagonal by their form: what is bound to them is
+/// checked to be symmetric.
+fn whole_matrices(matrix: &Sum, row: LetterId, column: LetterId) -> Vec<ArrayId> {
+    let (row, column) = (Subscript::Letter(row), Subscript::Letter(column));
+    let ties = |factor: &Factor| match &factor.atom {
+        Atom::Equal(left, right) => [left, right] == [&row, &column] || [left, right] == [&column, &row],
+        _ => false,
+    };
+    let whole = matrix.terms.iter().filter(|term| !term.factors.iter().any(ties));
+    let array = |factor: &Factor| match &factor.atom {
+        Atom::Value(array, subscripts) => match &subscripts[..] {
+            [.., first, second]
+                if [first, second] == [&row, &column] || [first, second] == [&column, &row] =>
+            {
+                Some(*array)
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    whole.flat_map(|term| &term.factors).filter_map(array).collect()
+}
+
 /// The left of a statement, in its own letters.
 pub fn target_of(model: &Model, symbols: &Symbols, statement: &Statement) -> Target {
     let index = match symbols.array(statement.target).support {
@@ -333,26 +358,28 @@ fn other_spelling(statement: &Statement, parameter: &cavi_families::Parameter) -
 /// these.
 pub fn multiplicities(symbols: &Symbols, plates: &[LetterId]) -> Vec<Atom> {
     let plates = with_ancestors(symbols, plates);
-    let mut atoms = Vec::new();
-    for (index, array) in symbols.arrays.iter().enumerate() {
-        if array.support != Support::Multiplicity {
-            continue;
-        }
-        let matched: Option<Vec<Subscript>> = array
-            .letters
-            .iter()
-            .map(|own| {
-                let axis = symbols.letter(*own).axis;
-                let same = plates.iter().find(|plate| *plate == own);
-                let alike = plates.iter().find(|plate| symbols.letter(**plate).axis == axis);
-                same.or(alike).map(|plate| Subscript::Letter(*plate))
-            })
-            .collect();
-        if let Some(subscripts) = matched {
-            atoms.push(Atom::Value(ArrayId::from(index), subscripts));
+    let weights = symbols.arrays.iter().enumerate().filter(|(_, own)| own.support == Support::Multiplicity);
+    let atom = |(index, array): (usize, &Array)| {
+        let subscripts = one_to_one(symbols, &array.letters, &plates)?.into_iter().map(Subscript::Letter);
+        Some(Atom::Value(ArrayId::from(index), subscripts.collect()))
+    };
+    weights.filter_map(atom).collect()
+}
+
+/// For each letter of a multiplicity a plate over its axis, the letter itself where that is one. A plate stands for one letter:
+/// `m[i, j]` weighs pairs, and a copy of `u[i]` is none. `None` where a letter is left without a plate.
+fn one_to_one(symbols: &Symbols, letters: &[LetterId], plates: &[LetterId]) -> Option<Vec<LetterId>> {
+    let mut found: Vec<Option<LetterId>> =
+        letters.iter().map(|own| plates.contains(own).then_some(*own)).collect();
+    for (place, letter) in letters.iter().enumerate() {
+        if found[place].is_none() {
+            let axis = symbols.letter(*letter).axis;
+            let free =
+                |plate: &&LetterId| symbols.letter(**plate).axis == axis && !found.contains(&Some(**plate));
+            found[place] = Some(*plates.iter().find(free)?);
         }
     }
-    atoms
+    found.into_iter().collect()
 }
 
 /// An index latent that selects and whose own subscripts hold none. An index latent that stands only in an indicator

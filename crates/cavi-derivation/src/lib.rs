@@ -8,6 +8,7 @@ mod advice;
 mod ascent;
 mod blocks;
 mod bounds;
+mod cases;
 pub mod collapsed;
 mod conjugate;
 mod contraction;

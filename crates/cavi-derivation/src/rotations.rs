@@ -144,12 +144,11 @@ fn other_of_product(
 ) -> Option<BlockId> {
     let symbols = &equations.symbols;
     let letter = slice_letter(equations, array, subscripts)?;
-    let mut holding = term
-        .factors
-        .iter()
-        .enumerate()
-        .filter(|(other, factor)| *other != place && factor.atom.free_letters(symbols).contains(&letter));
-    let ((_, factor), None) = (holding.next()?, holding.next()) else { return None };
+    let mut others = term.factors.iter().enumerate().filter(|(other, _)| *other != place);
+    let (partner, factor) = others.find(|(_, factor)| factor.atom.depends_on(symbols, letter))?;
+    if term.depends_elsewhere(symbols, letter, &[place, partner]) {
+        return None;
+    }
     let Factor { atom: Atom::Value(other, others), power: 1 } = factor else { return None };
     let id = equations.block_of(*other)?;
     let is_slice = slice_letter(equations, *other, others) == Some(letter);
@@ -166,7 +165,8 @@ fn slice_letter(equations: &Equations, array: ArrayId, subscripts: &[Subscript])
     let elsewhere = subscripts.iter().enumerate().any(|(other, subscript)| {
         let mut letters = Vec::new();
         subscript.letters(&mut letters);
-        other != place && letters.contains(letter)
+        let below = letters.into_iter().any(|own| equations.symbols.lineage(own).contains(letter));
+        other != place && below
     });
     (!elsewhere).then_some(*letter)
 }

@@ -203,6 +203,6 @@ fn undecided(symbols: &Symbols, term: &Term, found: &[Element]) -> Option<(Subsc
 }
 
 /// Whether a factor of the term keeps two copies apart.
-fn known_different(symbols: &Symbols, term: &Term, one: &[Subscript], other: &[Subscript]) -> bool {
+pub fn known_different(symbols: &Symbols, term: &Term, one: &[Subscript], other: &[Subscript]) -> bool {
     one.iter().zip(other).any(|(left, right)| known_apart(symbols, term, left, right))
 }

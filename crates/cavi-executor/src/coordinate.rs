@@ -262,11 +262,11 @@ pub fn of_members<'a>(
     block: &Block,
     layout: &Layout,
 ) -> Vec<Coordinates<'a>> {
-    let members = block.members.iter().zip(&block.slices).zip(&layout.slices);
+    let members = block.members.iter().enumerate().zip(&layout.slices);
     members
-        .map(|((member, slices), sizes)| {
+        .map(|((number, member), sizes)| {
             let array = equations.symbols.array(*member);
-            let letters: Vec<LetterId> = block.plates.iter().chain(slices).copied().collect();
+            let letters = block.letters_of(number);
             let sizes: Vec<usize> = layout.plates.iter().chain(sizes).copied().collect();
             if let Some(whitening) = equations.whitening_of(*member) {
                 return Coordinates::whitened_by(equations, bound, whitening, &letters, &sizes);

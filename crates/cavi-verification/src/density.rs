@@ -105,7 +105,8 @@ fn copies(model: &Model, statement: &Statement) -> Vec<LetterId> {
     plates.copied().chain(groups).collect()
 }
 
-/// The product of the multiplicities whose letters are all among those with a position, or among the groups these are in.
+/// The product of the multiplicities whose letters are all among those with a position, or among the groups these are in: each
+/// of them stands for one letter of a multiplicity.
 pub fn weight(model: &Model, world: &World, letters: &[LetterId], at: &Positions) -> f64 {
     let mut weight = 1.0;
     let letters: Vec<LetterId> = letters.iter().flat_map(|letter| model.symbols.lineage(*letter)).collect();
@@ -113,15 +114,21 @@ pub fn weight(model: &Model, world: &World, letters: &[LetterId], at: &Positions
         if array.support != Support::Multiplicity {
             continue;
         }
-        let positions: Option<Vec<usize>> = array
-            .letters
-            .iter()
-            .map(|own| {
-                let axis = model.symbols.letter(*own).axis;
-                let letter = letters.iter().find(|letter| model.symbols.letter(**letter).axis == axis)?;
-                at[letter.index()]
+        let mut left = letters.clone();
+        let mut take = |wanted: &dyn Fn(LetterId) -> bool| {
+            let found = left.iter().position(|letter| wanted(*letter))?;
+            let taken = left[found];
+            left.retain(|letter| *letter != taken);
+            at[taken.index()]
+        };
+        let same: Vec<Option<usize>> =
+            array.letters.iter().map(|own| take(&|letter| letter == *own)).collect();
+        let alike = array.letters.iter().zip(same).map(|(own, same)| {
+            same.or_else(|| {
+                take(&|letter| model.symbols.letter(letter).axis == model.symbols.letter(*own).axis)
             })
-            .collect();
+        });
+        let positions: Option<Vec<usize>> = alike.collect();
         if let Some(positions) = positions {
             weight *= world.element(cavi_algebra::ArrayId::from(index), &positions);
         }

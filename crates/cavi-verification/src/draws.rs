@@ -166,31 +166,10 @@ fn seen(
 fn dimensions(program: Subject<'_>, id: BlockId, member: usize) -> Vec<usize> {
     let symbols = &program.equations.symbols;
     let block = program.equations.block(id);
-    let own: Vec<LetterId> = block.plates.iter().chain(&block.slices[member]).copied().collect();
-    let mut taken = vec![false; own.len()];
-    let letters = &symbols.array(block.members[member]).letters;
-    let exact: Vec<Option<usize>> = letters
-        .iter()
-        .map(|letter| {
-            let place = own.iter().position(|other| other == letter)?;
-            taken[place] = true;
-            Some(place)
-        })
-        .collect();
-    letters
-        .iter()
-        .zip(exact)
-        .map(|(letter, exact)| {
-            exact.unwrap_or_else(|| {
-                let axis = symbols.letter(*letter).axis;
-                let alike =
-                    (0..own.len()).find(|place| !taken[*place] && symbols.letter(own[*place]).axis == axis);
-                let place = alike.expect("the dimensions of a member are those of its block");
-                taken[place] = true;
-                place
-            })
-        })
-        .collect()
+    let own = block.letters_of(member);
+    let letters = symbols.array(block.members[member]).letters.iter();
+    let place = |letter: &LetterId| own.iter().position(|other| other == letter);
+    letters.map(|letter| place(letter).expect("the letters of a member are those of its block")).collect()
 }
 
 /// A draw of one copy, its logarithms, `E log` of its elements, and log q.

@@ -35,14 +35,7 @@ pub fn mean(equations: &Equations, bound: &Bound, parameters: &Parameters, array
 
     // From the order of the factor (plates, then slices) to that of the declaration.
     let declared = &symbols.array(array).letters;
-    let slices = &block.slices[member];
-    let plates: Vec<LetterId> = if member == 0 {
-        block.plates.clone()
-    } else {
-        declared.iter().filter(|letter| !slices.contains(letter)).copied().collect()
-    };
-    let mut from: Vec<LetterId> = plates;
-    from.extend(slices);
+    let mut from: Vec<LetterId> = block.letters_of(member);
     let mut to = declared.clone();
     if let Some(classes) = block.classes {
         from.push(classes);

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
+use cavi_algebra::contribution::{Place, places};
 use cavi_algebra::{ArrayId, AxisId, Block, BlockId, Equations, LetterId, Mode, Symbols};
 use cavi_executor::layout::is_one_vector;
 use cavi_executor::{Bound, Layout, Parameters};
@@ -637,33 +638,15 @@ impl ColumnFile {
     }
 }
 
-/// For each dimension of a variable, as declared, what it is in its block. Letters of other members than the first run
-/// with those of the first, axis by axis.
+/// For each dimension of a variable, as declared, what it is in its block.
 pub(crate) fn roles(equations: &Equations, id: BlockId, member: usize) -> Vec<Role> {
-    let symbols = &equations.symbols;
     let block = equations.block(id);
-    let own = &symbols.array(block.members[member]).letters;
-    let mut roles: Vec<Option<Role>> = vec![None; own.len()];
-    let plates = block.plates.iter().enumerate().map(|(plate, letter)| (Role::Plate(plate), *letter));
-    let slices = block.slices[member].iter().enumerate().map(|(slice, letter)| (Role::Slice(slice), *letter));
-    let wanted: Vec<(Role, LetterId)> = plates.chain(slices).collect();
-    let mut left = Vec::new();
-    for (role, letter) in wanted {
-        match own.iter().position(|own| *own == letter) {
-            Some(place) => roles[place] = Some(role),
-            None => left.push((role, symbols.letter(letter).axis)),
-        }
-    }
-    for (role, axis) in left {
-        let free =
-            (0..own.len()).find(|place| roles[*place].is_none() && symbols.letter(own[*place]).axis == axis);
-        if let Some(place) = free {
-            roles[place] = Some(role);
-        }
-    }
-    roles
-        .into_iter()
-        .map(|role| role.expect("the dimensions of a variable are plates and slices of its block"))
+    let found = places(&equations.symbols, block, member).into_iter();
+    found
+        .map(|place| match place {
+            Place::Plate(plate) => Role::Plate(plate),
+            Place::Slot(slice) => Role::Slice(slice),
+        })
         .collect()
 }
 

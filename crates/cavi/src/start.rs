@@ -211,7 +211,7 @@ impl Context<'_> {
         generator.set_stream(stream);
         family.sample(&batch, &views(&descriptors), &mut generator, &mut drawn);
         // From plates, then slices to the declared order.
-        let from: Vec<LetterId> = block.plates.iter().chain(&block.slices[0]).copied().collect();
+        let from = block.letters_of(0);
         Ok(self.reordered(&drawn, &from, &self.model.symbols.array(target).letters))
     }
 
@@ -235,13 +235,7 @@ impl Context<'_> {
         let array = symbols.array(self.line.target);
         let member =
             block.members.iter().position(|own| *own == self.line.target).expect("the block of the variable");
-        let slices = &block.slices[member];
-        let is_plate = |letter: &&LetterId| !slices.contains(letter);
-        let plates: Vec<LetterId> = match member {
-            0 => block.plates.clone(),
-            _ => array.letters.iter().filter(is_plate).copied().collect(),
-        };
-        let to: Vec<LetterId> = plates.iter().chain(slices).copied().collect();
+        let to = block.letters_of(member);
         let mut centre = self.reordered(&values, &array.letters, &to);
         let family = cavi_families::posterior(block.family);
         match Some(family).filter(|family| block.mode != Mode::Point && !family.only_point()) {

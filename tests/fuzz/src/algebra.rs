@@ -40,6 +40,7 @@ fn symbols() -> Symbols {
             array("c", &[I], Support::Positive),
             array("t", &[I], Support::Index(AxisId(1))),
         ],
+        ..Symbols::default()
     }
 }
 

@@ -408,7 +408,9 @@ fn in_letter_order(symbols: &Symbols, sum: &Sum, [row, column]: [LetterId; 2]) -
             Atom::Value(array, subscripts) if is_symmetric(symbols, *array) => {
                 sort(subscripts);
             }
-            Atom::Moment(moment) if moment.statistic == Statistic::outer() => sort(&mut moment.slots),
+            Atom::Moment(moment) if moment.statistic == Statistic::outer() && moment.slots.len() == 2 => {
+                sort(&mut moment.slots);
+            }
             _ => {}
         }
     }
@@ -419,7 +421,7 @@ fn in_letter_order(symbols: &Symbols, sum: &Sum, [row, column]: [LetterId; 2]) -
 fn is_symmetric(symbols: &Symbols, array: ArrayId) -> bool {
     let own = symbols.array(array);
     let computed = matches!(own.value, Some(Expression::OfMatrix(MatrixFunction::Inverse, ..)));
-    own.support == Support::PositiveDefinite || computed
+    own.support == Support::PositiveDefinite || computed || symbols.symmetric.contains(&array)
 }
 
 /// The formula as one sum, where it is affine in the natural parameters.
@@ -453,12 +455,18 @@ fn affine(
             Some(Sum::term(Term { sums: rows.to_vec(), ..Term::number(1.0) }))
         }
         Formula::Symmetric(inner) => {
-            let [row, column] = *target else { return affine(symbols, inner, naturals, target) };
-            let one = affine(symbols, inner, naturals, &[row, column])?;
-            let other = affine(symbols, inner, naturals, &[column, row])?;
-            let one = canonical(symbols, &in_letter_order(symbols, &one, [row, column]));
+            // A matrix over several slices has the letters of its rows, then those of its columns.
+            let (rows, columns) = target.split_at(target.len() / 2);
+            let one = affine(symbols, inner, naturals, target)?;
+            let other = affine(symbols, inner, naturals, &[columns, rows].concat())?;
+            let mut ordered = |sum: Sum| {
+                let pairs = rows.iter().zip(columns);
+                let sum =
+                    pairs.fold(sum, |sum, (row, column)| in_letter_order(symbols, &sum, [*row, *column]));
+                canonical(symbols, &sum)
+            };
             // What is symmetric by its form is left as it is, and so are two terms that mirror each other.
-            let mirrored = canonical(symbols, &in_letter_order(symbols, &other, [row, column]));
+            let (one, mirrored) = (ordered(one), ordered(other));
             Some(one.plus(mirrored).scaled(0.5))
         }
         Formula::Add(parts) => parts.iter().try_fold(Sum::zero(), |sum, part| {

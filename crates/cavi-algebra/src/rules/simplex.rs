@@ -24,16 +24,15 @@ fn in_term(symbols: &Symbols, term: &Term) -> Term {
                 .map(|(subscript, _)| subscript)
                 .collect();
             let [Subscript::Letter(letter)] = slices.as_slice() else { continue };
-            let elsewhere =
-                |other: &crate::sum_of_products::Factor| other.atom.free_letters(symbols).contains(letter);
-            let others = term.factors.iter().enumerate().filter(|(index, _)| *index != position);
             let in_plates = subscripts.iter().zip(&symbols.array(*array).slice).any(|(subscript, slice)| {
                 let mut letters = Vec::new();
                 subscript.letters(&mut letters);
-                !slice && letters.contains(letter)
+                !slice && letters.into_iter().any(|own| symbols.lineage(own).contains(letter))
             });
             // The slice of a ragged axis sums to 1 within its parent, so the parent is not summed along with it.
-            if term.sums.contains(letter) && !in_plates && !others.clone().any(|(_, other)| elsewhere(other))
+            if term.sums.contains(letter)
+                && !in_plates
+                && !term.depends_elsewhere(symbols, *letter, &[position])
             {
                 let letter = *letter;
                 term.factors.remove(position);

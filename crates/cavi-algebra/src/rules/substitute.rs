@@ -20,9 +20,10 @@ fn in_subscript(subscript: &mut Subscript, map: &Substitution) {
     }
 }
 
-/// Replaces free letters of a term. The letters of `map` must not be summed in the term, and no letter of a replacement
-/// may be summed anywhere in it (call [`rename_apart`] first). A ragged letter whose parent is replaced gets a fresh copy
-/// with the new parent; where the replacement of a ragged letter is a letter, its ancestors follow.
+/// Replaces letters of a term, without capture: `(sum_l f(k, l)) [k := l] = sum_l' f(l, l')`. A summed letter that a replacement
+/// of a free letter holds is renamed first. A letter that the term itself sums may be replaced too: it is then summed no longer,
+/// and what stands for it is read where the other sums of the term are read. A ragged letter whose parent is replaced gets a
+/// fresh copy with the new parent; where the replacement of a ragged letter is a letter, its ancestors follow.
 pub fn substitute(symbols: &mut Symbols, term: &Term, map: &Substitution) -> Term {
     let mut map = map.clone();
     // Where j := j', the parents follow: m := m'.
@@ -40,7 +41,7 @@ pub fn substitute(symbols: &mut Symbols, term: &Term, map: &Substitution) -> Ter
     if map.is_empty() {
         return term.clone();
     }
-    let mut out = term.clone();
+    let mut out = uncaptured(symbols, term, &map);
     // Ragged letters below a replaced parent.
     let mut present = out.sums.clone();
     out.visit_subscripts(&mut |subscript| subscript.letters(&mut present));
@@ -69,6 +70,27 @@ pub fn substitute(symbols: &mut Symbols, term: &Term, map: &Substitution) -> Ter
         factor.atom.map_subscripts(&mut |subscript| in_subscript(subscript, &map));
     }
     out.sums.retain(|letter| !map.contains_key(letter));
+    out
+}
+
+/// The term with fresh names for those of its summed letters that would capture a letter of a replacement.
+fn uncaptured(symbols: &mut Symbols, term: &Term, map: &Substitution) -> Term {
+    let mut from_outside = Vec::new();
+    let mut either = Vec::new();
+    for (letter, to) in map {
+        either.push(*letter);
+        to.letters(&mut either);
+        if !term.sums.contains(letter) {
+            to.letters(&mut from_outside);
+        }
+    }
+    let clash = term.sums.iter().copied().filter(|letter| from_outside.contains(letter)).collect();
+    let mut out = rename_bound(symbols, term, clash);
+    for factor in &mut out.factors {
+        for sum in factor.atom.nested_mut() {
+            sum.terms.iter_mut().for_each(|inner| *inner = rename_apart(symbols, inner, &either));
+        }
+    }
     out
 }
 
@@ -144,11 +166,31 @@ fn rename_bound(symbols: &mut Symbols, term: &Term, mut letters: Vec<LetterId>) 
         map.insert(letter, Subscript::Letter(fresh));
     }
     let mut out = term.clone();
-    rename_sums(&mut out, &map);
-    for factor in &mut out.factors {
-        factor.atom.map_subscripts(&mut |subscript| in_subscript(subscript, &map));
-    }
+    rename_in_scope(&mut out, &map, &Substitution::new());
     out
+}
+
+/// Renames the summed letters of a term, and what stands within their sums; a letter of the same name outside of these is another.
+/// `around` are those of the sums around the term.
+fn rename_in_scope(term: &mut Term, map: &Substitution, around: &Substitution) {
+    let mut known = around.clone();
+    for letter in &mut term.sums {
+        if let Some(Subscript::Letter(to)) = map.get(letter) {
+            known.insert(*letter, Subscript::Letter(*to));
+            *letter = *to;
+        }
+    }
+    for factor in &mut term.factors {
+        let mut nested = factor.atom.nested_mut();
+        let is_plain = nested.is_empty();
+        nested
+            .iter_mut()
+            .flat_map(|sum| &mut sum.terms)
+            .for_each(|inner| rename_in_scope(inner, map, &known));
+        if is_plain {
+            factor.atom.map_subscripts(&mut |subscript| in_subscript(subscript, &known));
+        }
+    }
 }
 
 /// Replaces every subscript `array[subscripts]` of a sum by a letter.
@@ -163,4 +205,76 @@ pub fn replace_index(sum: &mut Sum, array: ArrayId, subscripts: &[Subscript], by
         }
     }
     sum.map_subscripts(&mut |subscript| inside(subscript, array, subscripts, by));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sum_of_products::{Atom, Factor};
+    use crate::symbols::{Array, Axis, AxisId, Letter, Support};
+
+    /// An axis with the letters k, l and m, and an array over one of them and one over two.
+    fn world() -> (Symbols, [LetterId; 3], [ArrayId; 2]) {
+        let letter = |name: &str| Letter { name: name.to_owned(), axis: AxisId::from(0), parent: None };
+        let letters = [0, 1, 2].map(LetterId::from);
+        let axis = Axis { name: "factor".to_owned(), parent: None, letters: letters.to_vec(), size: None };
+        let arrays = vec![
+            Array::latent("a", letters[..1].to_vec(), Support::Real),
+            Array::latent("b", letters[..2].to_vec(), Support::Real),
+        ];
+        let letters_of_axis = ["k", "l", "m"].map(letter).to_vec();
+        let symbols = Symbols { axes: vec![axis], letters: letters_of_axis, arrays, ..Symbols::default() };
+        (symbols, letters, [0, 1].map(ArrayId::from))
+    }
+
+    fn value(array: ArrayId, letters: &[LetterId]) -> Factor {
+        Factor::of(Atom::Value(array, letters.iter().map(|own| Subscript::Letter(*own)).collect()))
+    }
+
+    fn replaced(symbols: &mut Symbols, term: &Term, from: LetterId, to: LetterId) -> Term {
+        substitute(symbols, term, &Substitution::from([(from, Subscript::Letter(to))]))
+    }
+
+    #[test]
+    fn a_summed_letter_captures_no_replacement() {
+        let (mut symbols, [k, l, _], [a, b]) = world();
+        let term =
+            Term { sums: vec![l], factors: vec![value(a, &[l]), value(b, &[k, l])], ..Term::number(1.0) };
+        let out = replaced(&mut symbols, &term, k, l);
+        let [summed] = out.sums[..] else { panic!("one sum") };
+        assert!(![k, l].contains(&summed));
+        assert_eq!(out.factors, [value(a, &[summed]), value(b, &[l, summed])]);
+        assert_eq!(out.free_letters(&symbols), [l]);
+    }
+
+    #[test]
+    fn a_letter_that_is_summed_inside_captures_no_replacement() {
+        let (mut symbols, [k, l, m], [a, b]) = world();
+        let inner = Term { sums: vec![l], factors: vec![value(b, &[k, l])], ..Term::number(1.0) };
+        let group = Factor { atom: Atom::Group(Box::new(Sum::term(inner))), power: 2 };
+        // The term sums k itself: `sum_kl [k = l] a_l (sum_l b_kl)^2 = sum_l a_l (sum_m b_lm)^2`.
+        for sums in [vec![k, l], vec![m]] {
+            let summed = sums.contains(&k);
+            let term = Term { sums, factors: vec![value(a, &[l]), group.clone()], ..Term::number(1.0) };
+            let out = replaced(&mut symbols, &term, k, l);
+            assert_eq!(out.sums, if summed { vec![l] } else { vec![m] });
+            assert_eq!(out.factors[0], value(a, &[l]));
+            let Atom::Group(inner) = &out.factors[1].atom else { panic!("a group") };
+            let [Term { sums, factors, .. }] = &inner.terms[..] else { panic!("one term") };
+            let [within] = sums[..] else { panic!("one sum") };
+            assert!(![k, l].contains(&within));
+            assert_eq!(factors[..], [value(b, &[l, within])]);
+        }
+    }
+
+    #[test]
+    fn renaming_leaves_a_letter_outside_of_the_sum_alone() {
+        let (mut symbols, [k, l, _], [a, b]) = world();
+        let inner = Term { sums: vec![l], factors: vec![value(b, &[k, l])], ..Term::number(1.0) };
+        let group = Factor { atom: Atom::Group(Box::new(Sum::term(inner))), power: 2 };
+        let term = Term { factors: vec![value(a, &[l]), group], ..Term::number(1.0) };
+        let out = rename_apart(&mut symbols, &term, &[l]);
+        assert_eq!(out.factors[0], value(a, &[l]));
+        assert_eq!(out.free_letters(&symbols), [l, k]);
+    }
 }

@@ -24,6 +24,7 @@ pub fn symbols(numbers: &str, support: Support) -> Symbols {
             Array::latent(numbers, vec![CATEGORY], support),
             Array::latent("phi", vec![CATEGORY], Support::Simplex),
         ],
+        ..Symbols::default()
     }
 }
 

@@ -490,26 +490,11 @@ pub fn log_sum_exp(values: &[f64]) -> f64 {
     largest + cavi_numerics::special::ln(sum.total())
 }
 
-/// Which dimensions of a member are the plates and the slices of its block, in the block's order: the same letter, or
-/// else the first dimension left over the same axis.
+/// Which dimensions of a member are the plates and the slices of its block, in the block's order.
 fn dimensions(symbols: &Symbols, block: &Block, member: usize) -> Option<(Vec<usize>, Vec<usize>)> {
     let letters = &symbols.array(block.members[member]).letters;
-    let wanted: Vec<LetterId> = block.plates.iter().chain(&block.slices[member]).copied().collect();
-    if wanted.len() != letters.len() {
-        return None;
-    }
-    let mut found: Vec<Option<usize>> =
-        wanted.iter().map(|wanted| letters.iter().position(|letter| letter == wanted)).collect();
-    for index in 0..wanted.len() {
-        if found[index].is_none() {
-            let axis = symbols.letter(wanted[index]).axis;
-            let place = (0..letters.len()).find(|dimension| {
-                !found.contains(&Some(*dimension)) && symbols.letter(letters[*dimension]).axis == axis
-            });
-            found[index] = Some(place?);
-        }
-    }
-    let mut found: Vec<usize> = found.into_iter().collect::<Option<_>>()?;
-    let slices = found.split_off(block.plates.len());
-    Some((found, slices))
+    let place = |own: &LetterId| letters.iter().position(|letter| letter == own);
+    let all = |own: &[LetterId]| own.iter().map(place).collect::<Option<Vec<usize>>>();
+    let (plates, slices) = (all(&block.member_plates[member])?, all(&block.slices[member])?);
+    (plates.len() + slices.len() == letters.len()).then_some((plates, slices))
 }

@@ -87,9 +87,9 @@ impl Coordinates {
     /// Those of each member of a block.
     pub fn of_block(context: &Context, id: BlockId) -> Vec<Coordinates> {
         let (block, place) = context.block(id);
-        let members = block.members.iter().zip(&block.slices).zip(&place.layout.slices);
-        let coordinates = members.map(|((member, slices), sizes)| {
-            let letters: Vec<LetterId> = block.plates.iter().chain(slices).copied().collect();
+        let members = block.members.iter().enumerate().zip(&place.layout.slices);
+        let coordinates = members.map(|((number, member), sizes)| {
+            let letters = block.letters_of(number);
             let sizes: Vec<usize> = place.layout.plates.iter().chain(sizes).copied().collect();
             let symbols = context.symbols();
             if let Some(matrix) = context.equations.whitening_of(*member) {

@@ -132,6 +132,7 @@ fn block(member: ArrayId, plates: &[LetterId], slice: &[LetterId], family: Famil
     Block {
         members: vec![member],
         plates: plates.to_vec(),
+        member_plates: vec![plates.to_vec()],
         slices: vec![slice.to_vec()],
         mode: Mode::Distribution,
         family,

@@ -29,7 +29,7 @@ impl Numbers {
         let letter = Letter { name: "v".to_owned(), axis: AxisId(0), parent: None };
         let other = Letter { name: "u".to_owned(), ..letter.clone() };
         let axis = Axis { name: "word".to_owned(), parent: None, letters: vec![LETTER, OTHER], size: None };
-        let symbols = Symbols { axes: vec![axis], letters: vec![letter, other], arrays: Vec::new() };
+        let symbols = Symbols { axes: vec![axis], letters: vec![letter, other], ..Symbols::default() };
         Numbers { symbols, values: Vec::new(), size }
     }
 

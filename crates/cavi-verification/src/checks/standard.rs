@@ -139,7 +139,8 @@ impl Page<'_> {
                 ));
             }
             let mut largest = 0.0_f64;
-            for (printed, number) in printed.iter().zip(&numbers) {
+            // What a few values of a latent do not determine, as a covariance whose degrees of freedom are too few, is no number.
+            for (printed, number) in printed.iter().zip(&numbers).filter(|(_, number)| number.is_finite()) {
                 let own = deviation(*printed, *number);
                 largest = largest.max(own);
                 if own > 1e-7 {

@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 
 use cavi_algebra::evaluate::{Accumulator, Assignment, for_each_value};
-use cavi_algebra::{ArrayId, Expression, Function, LetterId, Restriction, Support};
+use cavi_algebra::{ArrayId, Atom, Expression, Function, LetterId, Restriction, Subscript};
+use cavi_derivation::multiplicities;
 use cavi_families::functions;
 use cavi_model::{Model, Statement};
 
@@ -72,22 +73,14 @@ impl Uses<'_> {
 
     /// Whether no multiplicity of the copy is 0.
     fn has_weight(&self, statement: &Statement, assignment: &Assignment) -> bool {
-        let symbols = &self.model.symbols;
-        let plates: Vec<LetterId> =
-            statement.plates.iter().flat_map(|letter| symbols.lineage(*letter)).collect();
-        (0..symbols.arrays.len()).map(ArrayId::from).all(|id| {
-            let array = symbols.array(id);
-            if array.support != Support::Multiplicity {
-                return true;
-            }
-            let position = |own: &LetterId| {
-                let axis = symbols.letter(*own).axis;
-                let same = plates.iter().find(|plate| *plate == own);
-                let alike = || plates.iter().find(|plate| symbols.letter(**plate).axis == axis);
-                assignment.get(*same.or_else(alike)?)
+        multiplicities(&self.model.symbols, &statement.plates).into_iter().all(|atom| {
+            let Atom::Value(array, subscripts) = atom else { unreachable!("a multiplicity is an element") };
+            let position = |own: &Subscript| match own {
+                Subscript::Letter(letter) => assignment.get(*letter),
+                Subscript::Index(..) => None,
             };
-            let positions: Option<Vec<usize>> = array.letters.iter().map(position).collect();
-            positions.is_none_or(|positions| self.known.entry(id, &positions).0 != 0.0)
+            let positions: Option<Vec<usize>> = subscripts.iter().map(position).collect();
+            positions.is_none_or(|positions| self.known.entry(array, &positions).0 != 0.0)
         })
     }
 }

@@ -108,8 +108,11 @@ fn weight_of(model: &Model, statement: &Statement) -> Option<ArrayId> {
         symbols.array(array).letters.iter().map(|letter| symbols.letter(*letter).axis).collect()
     };
     let weighs = |array: ArrayId, by: ArrayId| {
-        let own = axes(array);
-        axes(by).iter().all(|axis| own.contains(axis))
+        let mut left = axes(array);
+        axes(by).iter().all(|axis| {
+            let found = left.iter().position(|own| own == axis);
+            found.map(|place| left.swap_remove(place)).is_some()
+        })
     };
     let arrays = (0..symbols.arrays.len()).map(ArrayId::from);
     let mut all = arrays.filter(|id| symbols.array(*id).support == Support::Multiplicity);

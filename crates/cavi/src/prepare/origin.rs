@@ -413,14 +413,8 @@ fn shift(
     let layout: &Layout = &layouts(equations, &binding.bound)[id.index()];
     let member = block.members.iter().position(|own| *own == array)?;
     let declared = &symbols.array(array).letters;
-    let slices = &block.slices[member];
     // Rows by slice, as for the means that are shown.
-    let mut order: Vec<LetterId> = if member == 0 {
-        block.plates.clone()
-    } else {
-        declared.iter().filter(|letter| !slices.contains(letter)).copied().collect()
-    };
-    order.extend(slices);
+    let order = block.letters_of(member);
     let sizes: Vec<usize> = order.iter().map(|letter| binding.bound.size_of(symbols, *letter)).collect();
     let at: Vec<usize> = places
         .iter()

@@ -69,6 +69,9 @@ pub fn refuse(equations: &Equations, block: &Block) -> Result<(), Refusal> {
         _ if block.mode == Mode::Fixed && family.only_point() => "it keeps values, and no distribution",
         _ if block.members.len() > 1 && block.is_point() => "it is a point of several variables",
         _ if block.members.len() > 1 && family.one_vector() => "several variables stand in one vector of it",
+        _ if !(1..block.members.len()).all(|own| runs_as_declared(equations, block, own)) => {
+            "its variables run over an axis in another order than they are declared"
+        }
         _ if !block.multiplicity.is_empty() => "its rows have weights",
         _ if block.ragged_slice(&equations.symbols).is_some() => "its slice runs over a ragged axis",
         _ if block.members.iter().any(|own| equations.symbols.array(*own).kind != ArrayKind::Latent) => {
@@ -77,6 +80,13 @@ pub fn refuse(equations: &Equations, block: &Block) -> Result<(), Refusal> {
         _ => return Ok(()),
     };
     Err(reason.to_owned())
+}
+
+/// Whether the plates of a member are in the order of its letters.
+fn runs_as_declared(equations: &Equations, block: &Block, member: usize) -> bool {
+    let declared = &equations.symbols.array(block.members[member]).letters;
+    let place = |letter: &LetterId| declared.iter().position(|own| own == letter);
+    block.member_plates[member].iter().is_sorted_by_key(place)
 }
 
 /// The coefficients of a block, all of them and for a distribution those of its own statements.

@@ -103,6 +103,7 @@ pub fn block(
     Block {
         members: vec![member],
         plates: plates.to_vec(),
+        member_plates: vec![plates.to_vec()],
         slices: vec![slices.to_vec()],
         mode: Mode::Distribution,
         family: family_named(family),
@@ -197,6 +198,7 @@ fn log_of_a_sum() -> StatedBound {
                 axes: vec![axis],
                 letters: vec![letter.clone(), letter],
                 arrays: vec![array("f", Support::Positive), array("phi", Support::Simplex)],
+                ..Symbols::default()
             },
             left: over(vec![Factor::of(f)]).apply(Function::Log),
             side: Side::Below,
