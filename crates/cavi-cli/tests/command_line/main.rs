@@ -36,3 +36,4 @@ mod test_files;
 mod texts;
 mod uncertain;
 mod watch;
+mod without_effect;

@@ -29,6 +29,7 @@ def inputs(program, data, settings, columns=None, labels=None, transpose=None, h
     set_texts, constants = [], []
     for name, value in settings.items():
         for group, own in _groups(value):
+            own = own.item() if isinstance(own, np.ndarray) and own.ndim == 0 else own
             if np.isscalar(own) or _is_file(own):
                 set_texts.append(f"{_place(name, group)}={_shown(own)}")
             else:
