@@ -643,7 +643,7 @@ fn a_hidden_entry_is_scored_by_the_average_of_its_density() {
                 rows_are: None,
                 lines: None,
             });
-            let source = Source::Content { name: PathBuf::from("mask.npy"), content };
+            let source = Source::Content { name: PathBuf::from("mask.npy"), content, counts: Vec::new() };
             let request = by_file(ArrayInput { name: array.name.clone(), group: None, source });
             let compiled = cavi::compile_with(&program.text, "program.cavi", &inputs.set_values());
             let Some(compiled) = compiled.compiled else { continue };

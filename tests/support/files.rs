@@ -94,7 +94,11 @@ pub fn files_of(program: &Program, bound: &Bound) -> Inputs {
                 rows_are: None,
                 lines: None,
             });
-            Source::Content { name: PathBuf::from(format!("{}.npy", array.name)), content }
+            Source::Content {
+                name: PathBuf::from(format!("{}.npy", array.name)),
+                content,
+                counts: Vec::new(),
+            }
         };
         match array.kind {
             ArrayKind::Data => inputs.data.push(ArrayInput { name: array.name.clone(), group: None, source }),

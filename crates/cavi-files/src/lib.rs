@@ -19,14 +19,15 @@ pub use packed::{
     PACKED_SUFFIX, PackedArray, PackedAxis, PackedEntries, PackedSummary, identity as packed_identity,
     summary as packed_summary, write_packed,
 };
+pub use read::columns::{Column, Columns};
 pub use read::head::{Head, HeadColumn, head};
 pub use read::npy::DenseArray;
 pub use read::texts::{
     LanguageName, MostDocuments, StopWords, TextOptions, TextReading, TextTally, Vocabulary, WordCount,
 };
 pub use read::{
-    ColumnOf, Dimension, ReadOptions, TextReport, Wanted, read, read_from, read_labels, read_npy,
-    read_npz_arrays, read_text,
+    ColumnOf, Dimension, ReadOptions, TextReport, Wanted, read, read_columns, read_from, read_labels,
+    read_npy, read_npz_arrays, read_text,
 };
 pub use write::{
     Cell, CsvText, format_number, write_bytes_atomically, write_labels, write_npy, write_npy_i64,

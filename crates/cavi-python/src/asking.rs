@@ -29,7 +29,12 @@ type Tried = (Vec<(String, f64)>, PathBuf, Option<Inputs>);
 /// Data in place of the files of a fit, read as the fit read its own; `None` for these files.
 pub fn given(directory: &Path, inputs: Option<Inputs>) -> Result<Option<Bound>, Error> {
     let Some(inputs) = inputs else { return Ok(None) };
-    Ok(Some(as_fitted(inputs, &Stored::open(directory)?).0))
+    let (stored, is_kept) = (Stored::open(directory)?, inputs.is_kept);
+    let found = as_fitted(inputs, &stored).0;
+    if is_kept {
+        cavi::data_files::refuse_changed_in_memory(&found, &stored.summary)?;
+    }
+    Ok(Some(found))
 }
 
 /// What missing entries, or all, are expected to be.

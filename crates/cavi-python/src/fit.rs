@@ -10,10 +10,11 @@ use cavi::directory::{Directory, Summary};
 use cavi::heldout::folds::Folds;
 use cavi::{Error, Fit, Precision, Problem, Settings};
 use cavi_syntax::ast::Allocations;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyDictMethods};
+use pyo3::types::{PyDict, PyDictMethods, PyFloat, PyInt};
 
-use crate::error::raised;
+use crate::error::{UsageError, raised};
 use crate::inputs::Inputs;
 use crate::watch::watched;
 
@@ -55,13 +56,9 @@ impl Options {
             T: for<'a, 'py> FromPyObject<'a, 'py, Error = PyErr>,
         {
             let found = options.get_item(name)?.filter(|own| !own.is_none());
-            found.map(|own| own.extract()).transpose().map_err(|_| {
-                pyo3::exceptions::PyTypeError::new_err(format!(
-                    "{name}: a value of this type is not expected here"
-                ))
-            })
+            found.map(|own| own.extract().map_err(|_| unexpected(name, &own))).transpose()
         }
-        Ok(Options {
+        let found = Options {
             sweeps: value(options, "sweeps")?,
             tol: value(options, "tol")?,
             schedule: value(options, "schedule")?,
@@ -82,7 +79,18 @@ impl Options {
             grow: value(options, "grow")?.unwrap_or(false),
             checkpoint_every: value(options, "checkpoint_every")?,
             resume: value(options, "resume")?,
-        })
+        };
+        let numbers = [
+            ("threads", found.threads as u64),
+            ("elbo_every", found.elbo_every),
+            ("restarts", found.restarts.unwrap_or(1)),
+        ];
+        match numbers.iter().find(|(_, number)| *number == 0) {
+            None => Ok(found),
+            Some((name, _)) => {
+                Err(UsageError::new_err(format!("{name}=0: expected a whole number, 1 or greater")))
+            }
+        }
     }
 
     /// The settings of new rows of a fit by these options.
@@ -146,6 +154,18 @@ impl Options {
     }
 }
 
+/// A value that an option does not take: of a number below 0, or one that is not whole, what is expected.
+fn unexpected(name: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    let is_number = value.is_instance_of::<PyInt>() || value.is_instance_of::<PyFloat>();
+    match (is_number, value.repr()) {
+        (true, Ok(shown)) => {
+            UsageError::new_err(format!("{name}={shown}: expected a whole number, 0 or greater"))
+        }
+        (_, Err(error)) => error,
+        (false, Ok(_)) => PyTypeError::new_err(format!("{name}: a value of this type is not expected here")),
+    }
+}
+
 /// As many threads as the machine runs at once.
 pub fn all_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -169,16 +189,15 @@ pub fn fit(
     let options = Options::read(options)?;
     let stop = Arc::new(AtomicBool::new(false));
     let done = watched(py, callback, &stop, |report| {
-        let Inputs { inner, heldout, mut asked } = inputs;
+        let Inputs { inner, heldout, mut asked, is_kept: _ } = inputs;
         asked.schedule = options.schedule.clone();
-        asked.data_files = cavi::data_files::hashes(&inner);
         asked.grow = options.grow;
         asked.folds = options.folds;
         asked.init = options.init.as_ref().map(|path| path.display().to_string());
         let (compiled, warnings) = cavi::session::open(text, file_name, &inner)?;
         let source = Arc::clone(&compiled.source);
         let seed = compiled.seed(options.seed);
-        asked.seed = Some(seed);
+        asked = asked.of(&inner, seed);
         let for_folds = options.folds.map(|of| (compiled.clone(), of));
         let (problem, held) = compiled.bind_without(&inner, &heldout, options.seed)?;
         let mut told: Vec<String> = warnings
@@ -199,6 +218,7 @@ pub fn fit(
                 let resumed = options.resume.as_deref().unwrap_or(&out);
                 // What is left where it was killed while it took its checkpoints away.
                 cavi::checkpoint::remove(resumed)?;
+                cavi::directory::copy(resumed, &out, false)?;
                 let json = cavi::directory::Stored::open(resumed)?.summary.to_string();
                 return Ok((json, told, problem.binding.read.clone()));
             }
@@ -218,7 +238,7 @@ pub fn fit(
         if every.is_some() || earlier.is_some() {
             settings.checkpoints = Some(Checkpoints::new(&out, every, earlier, &problem, &settings));
         }
-        told.extend(problem.binding.warnings.iter().cloned());
+        told.extend(problem.binding.warnings.iter().chain(&problem.binding.by_counters).cloned());
         let folds = for_folds
             .map(|(compiled, of)| crate::folds::fitted(&compiled, &inner, of, &options, &stop, report))
             .transpose()?;
@@ -338,7 +358,7 @@ pub fn read(
     let bound = py.detach(|| {
         let (compiled, _) = cavi::session::open(text, file_name, &inputs.inner)?;
         let binding = cavi::bind::bind(&compiled.model, &inputs.inner)?;
-        Ok::<_, Error>((binding.read, binding.warnings))
+        Ok::<_, Error>((binding.read, [binding.warnings, binding.by_counters].concat()))
     });
     raised(py, bound)
 }

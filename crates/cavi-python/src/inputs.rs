@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use cavi::bind::{ArrayInput, DataError, LabelSource, LabelsInput, SetInput, SetValue, Source};
+use cavi::bind::{ArrayInput, ColumnsInput, DataError, LabelSource, LabelsInput, SetInput, SetValue, Source};
 use cavi::directory::Asked;
 use cavi::heldout::Request;
-use cavi_files::{Categories, Content, Coordinates, Dense, Values};
+use cavi_files::{Categories, Column, Columns, Content, Coordinates, Dense, Values};
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -26,6 +27,8 @@ pub struct Inputs {
     pub heldout: Vec<Request>,
     /// What the summary keeps of it.
     pub asked: Asked,
+    /// Whether they are the data that a fit keeps by reference.
+    pub is_kept: bool,
 }
 
 #[pymethods]
@@ -53,14 +56,16 @@ impl Inputs {
         let requests: Result<Vec<Request>, DataError> = heldout.iter().map(request).collect();
         let requests = raised(py, requests.map_err(|error| cavi::Error::Usage(vec![error])))?;
         let asked = Asked { data, columns, transpose, labels, set, heldout, ..Asked::default() };
-        Ok(Inputs { inner, heldout: requests, asked })
+        Ok(Inputs { inner, heldout: requests, asked, is_kept: false })
     }
 
-    /// Every entry of an array: numbers, NaN missing. Those in C order are read where they are.
+    /// Every entry of an array: numbers, NaN missing. Those in C order are read where they are. `counts` says of each dimension whether it has an
+    /// index that counts from 0 in the place of labels, and `rows_are` what the index of its rows is called.
     ///
     /// # Errors
     /// Labels that are not one for each position, or twice the same.
-    #[pyo3(signature = (name, group, values, labels))]
+    #[pyo3(signature = (name, group, values, labels, counts = Vec::new(), rows_are = None))]
+    #[allow(clippy::too_many_arguments, reason = "the parts of an array")]
     fn dense(
         &mut self,
         py: Python<'_>,
@@ -68,8 +73,10 @@ impl Inputs {
         group: Option<String>,
         values: PyReadonlyArrayDyn<'_, f64>,
         labels: DimensionLabels,
+        counts: Vec<bool>,
+        rows_are: Option<String>,
     ) -> PyResult<()> {
-        let source = dense(py, name, &values, labels)?;
+        let source = dense(py, name, &values, labels, (counts, rows_are))?;
         self.inner.data.push(ArrayInput { name: name.to_owned(), group, source });
         Ok(())
     }
@@ -78,7 +85,7 @@ impl Inputs {
     ///
     /// # Errors
     /// As [`ArrayInput::sparse`]; labels that are not one for each position, or twice the same.
-    #[pyo3(signature = (name, group, shape, indices, values, labels))]
+    #[pyo3(signature = (name, group, shape, indices, values, labels, counts = Vec::new()))]
     #[allow(clippy::too_many_arguments, reason = "the parts of a sparse array")]
     fn sparse(
         &mut self,
@@ -89,6 +96,7 @@ impl Inputs {
         indices: Vec<PyReadonlyArray1<'_, u32>>,
         values: PyReadonlyArray1<'_, f64>,
         labels: DimensionLabels,
+        counts: Vec<bool>,
     ) -> PyResult<()> {
         raised(py, refuse_labels(name, &shape, &labels))?;
         let columns = indices.iter().map(|column| Ok(column.as_array().to_vec()));
@@ -100,9 +108,11 @@ impl Inputs {
                 Content::Coordinates(Coordinates { labels: own, ..entries })
             }
             Source::Content { content, .. } => content,
-            Source::File { .. } | Source::Bytes { .. } => unreachable!("a sparse array is in memory"),
+            Source::File { .. } | Source::Bytes { .. } | Source::Table { .. } => {
+                unreachable!("a sparse array is in memory")
+            }
         };
-        self.push(name, group, content);
+        self.push(name, group, content, counts);
         Ok(())
     }
 
@@ -111,7 +121,7 @@ impl Inputs {
     ///
     /// # Errors
     /// Labels of positions that are not one for each, or twice the same.
-    #[pyo3(signature = (name, group, shape, names, codes, labels))]
+    #[pyo3(signature = (name, group, shape, names, codes, labels, counts = Vec::new()))]
     #[allow(clippy::too_many_arguments, reason = "the parts of an array of labels")]
     fn words(
         &mut self,
@@ -122,6 +132,7 @@ impl Inputs {
         names: Vec<String>,
         codes: PyReadonlyArray1<'_, u32>,
         labels: DimensionLabels,
+        counts: Vec<bool>,
     ) -> PyResult<()> {
         raised(py, refuse_labels(name, &shape, &labels))?;
         let codes = codes.as_array().to_vec();
@@ -134,8 +145,55 @@ impl Inputs {
             );
         }
         let values = Values::Text(Categories { names, codes });
-        self.push(name, group, Content::Dense(Dense { shape, values, labels, rows_are: None, lines: None }));
+        self.push(
+            name,
+            group,
+            Content::Dense(Dense { shape, values, labels, rows_are: None, lines: None }),
+            counts,
+        );
         Ok(())
+    }
+
+    /// A table, which is read as a file with these names in its header is. A column is an array of whole numbers (of 64 bits), one of doubles (NaN
+    /// is missing), or a pair of the distinct texts and which of them each row has (the largest number of 32 bits where it is missing). `counts`
+    /// says that its rows have an index that counts from 0.
+    ///
+    /// # Errors
+    /// A column of another kind.
+    #[pyo3(signature = (name, group, names, columns, rows, counts))]
+    #[allow(clippy::too_many_arguments, reason = "the parts of a table")]
+    fn table(
+        &mut self,
+        name: &str,
+        group: Option<String>,
+        names: Vec<String>,
+        columns: Vec<Bound<'_, PyAny>>,
+        rows: usize,
+        counts: bool,
+    ) -> PyResult<()> {
+        let columns = columns.iter().map(column).collect::<PyResult<Vec<Column>>>()?;
+        let columns = Arc::new(Columns { names, columns, rows });
+        let source = Source::Table { name: PathBuf::from(name), columns, counts };
+        self.inner.data.push(ArrayInput { name: name.to_owned(), group, source });
+        Ok(())
+    }
+
+    /// Which columns of an array's table are what: pairs of an axis (or `value`) and a column; none for one that is rows by columns.
+    fn columns(&mut self, name: &str, columns: Vec<(String, String)>) {
+        self.inner.columns.push(ColumnsInput { name: name.to_owned(), columns });
+    }
+
+    /// Puts the data into this order of names and groups; what is not among them stays behind them.
+    fn order(&mut self, wanted: Vec<(String, Option<String>)>) {
+        let place = |own: &ArrayInput| {
+            wanted.iter().position(|(name, group)| (name, group) == (&own.name, &own.group))
+        };
+        self.inner.data.sort_by_cached_key(|own| place(own).unwrap_or(wanted.len()));
+    }
+
+    /// Whether these are data that a fit keeps by reference, so that questions to it refuse those that have changed since.
+    fn kept(&mut self) {
+        self.is_kept = true;
     }
 
     /// Latents that are held at the values of these files, by the texts of `--fix`, and at the data of other inputs.
@@ -161,7 +219,8 @@ impl Inputs {
     ///
     /// # Errors
     /// As [`Inputs::dense`].
-    #[pyo3(signature = (name, group, values, labels))]
+    #[pyo3(signature = (name, group, values, labels, counts = Vec::new()))]
+    #[allow(clippy::too_many_arguments, reason = "the parts of an array")]
     fn constant(
         &mut self,
         py: Python<'_>,
@@ -169,16 +228,17 @@ impl Inputs {
         group: Option<String>,
         values: PyReadonlyArrayDyn<'_, f64>,
         labels: DimensionLabels,
+        counts: Vec<bool>,
     ) -> PyResult<()> {
-        let value = SetValue::Source(dense(py, name, &values, labels)?);
+        let value = SetValue::Source(dense(py, name, &values, labels, (counts, None))?);
         self.inner.set.push(SetInput { name: name.to_owned(), group, value });
         Ok(())
     }
 }
 
 impl Inputs {
-    fn push(&mut self, name: &str, group: Option<String>, content: Content) {
-        let source = Source::Content { name: PathBuf::from(name), content };
+    fn push(&mut self, name: &str, group: Option<String>, content: Content, counts: Vec<bool>) {
+        let source = Source::Content { name: PathBuf::from(name), content, counts };
         self.inner.data.push(ArrayInput { name: name.to_owned(), group, source });
     }
 }
@@ -189,12 +249,25 @@ fn dense(
     name: &str,
     values: &PyReadonlyArrayDyn<'_, f64>,
     labels: DimensionLabels,
+    (counts, rows_are): (Vec<bool>, Option<String>),
 ) -> PyResult<Source> {
     let shape = values.shape().to_vec();
     raised(py, refuse_labels(name, &shape, &labels))?;
     let values = Values::Numbers(lent::numbers(values));
-    let content = Content::Dense(Dense { shape, values, labels, rows_are: None, lines: None });
-    Ok(Source::Content { name: PathBuf::from(name), content })
+    let content = Content::Dense(Dense { shape, values, labels, rows_are, lines: None });
+    Ok(Source::Content { name: PathBuf::from(name), content, counts })
+}
+
+/// A column of a table.
+fn column(own: &Bound<'_, PyAny>) -> PyResult<Column> {
+    if let Ok(values) = own.extract::<PyReadonlyArray1<'_, i64>>() {
+        return Ok(Column::Whole { values: values.as_array().to_vec(), missing: None });
+    }
+    if let Ok(values) = own.extract::<PyReadonlyArray1<'_, f64>>() {
+        return Ok(Column::Numbers(values.as_array().to_vec()));
+    }
+    let (names, codes): (Vec<String>, PyReadonlyArray1<'_, u32>) = own.extract()?;
+    Ok(Column::Text(Categories { names, codes: codes.as_array().to_vec() }))
 }
 
 /// Refuses labels that are not one for each position of their dimension, or twice the same.

@@ -42,6 +42,8 @@ mod _core {
     #[pymodule_export]
     use crate::uncertain::{calibrated, draw, intervals_of, plots, predictive_checks};
 
+    use std::ffi::OsString;
+
     use pyo3::prelude::*;
 
     #[pymodule_init]
@@ -51,7 +53,7 @@ mod _core {
 
     /// The command line, with these arguments after its name; gives its exit status.
     #[pyfunction]
-    fn command_line(py: Python<'_>, arguments: Vec<String>) -> u8 {
-        py.detach(|| cavi_cli::run(std::iter::once("cavi".to_owned()).chain(arguments)))
+    fn command_line(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+        py.detach(|| cavi_cli::run(std::iter::once(OsString::from("cavi")).chain(arguments)))
     }
 }

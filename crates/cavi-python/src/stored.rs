@@ -160,9 +160,11 @@ pub fn project(
         let (compiled, _) =
             cavi::session::open(&stored.text, &stored.file_name, &stored.with_earlier(inputs.clone()))?;
         let seed = compiled.seed(options.seed());
+        let asked = asked.of(&inputs, seed);
         let rows = cavi::project::bind(compiled, &inputs, &stored, &directory, axis.as_deref())?;
         let target = Directory::prepare(&out, &rows.problem, &[&directory], false)?;
-        let mut told = rows.problem.binding.warnings.clone();
+        let binding = &rows.problem.binding;
+        let mut told = [binding.warnings.as_slice(), &binding.by_counters].concat();
         told.extend(dropped(rows.dropped));
         let settings = options.of_rows(stored.allocations, seed, &stop);
         let projection = rows.fit(&settings, report)?;
@@ -204,7 +206,9 @@ pub fn score(
         json.insert("seed".to_owned(), seed.into());
         json.insert("n_fits".to_owned(), rows.parameters.len().into());
         json.insert("arrays".to_owned(), scores_by_name(&scores));
-        let told = rows.problem.binding.warnings.iter().cloned().chain(dropped(rows.dropped)).collect();
+        let binding = &rows.problem.binding;
+        let told = binding.warnings.iter().chain(&binding.by_counters).cloned();
+        let told = told.chain(dropped(rows.dropped)).collect();
         Ok::<_, Error>((serde_json::Value::Object(json).to_string(), told))
     })?;
     raised(py, done)

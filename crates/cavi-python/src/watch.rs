@@ -18,8 +18,6 @@ use crate::error::BrokenPromise;
 
 /// How long the calling thread waits before it looks for signals again.
 const WAIT: Duration = Duration::from_millis(20);
-/// How many reports may wait for the callback before the work waits for it.
-const WAITING: usize = 16;
 
 /// Does the work, which is given what it calls after each sweep. `stop` becomes true once it is to end.
 ///
@@ -31,7 +29,9 @@ pub fn watched<T: Send>(
     stop: &Arc<AtomicBool>,
     work: impl FnOnce(&mut dyn FnMut(&Progress) -> Control) -> T + Send,
 ) -> PyResult<T> {
-    let (send, receive) = sync_channel(WAITING);
+    // The work waits after each sweep until the callback has answered, so that it ends after the sweep that is answered with `False`.
+    let (send, receive) = sync_channel(0);
+    let (answer, answered) = sync_channel(1);
     let receive = Mutex::new(receive);
     let is_watched = callback.is_some();
     let mut raised = None;
@@ -39,8 +39,9 @@ pub fn watched<T: Send>(
         let worker = scope.spawn(move || {
             let send: SyncSender<Progress> = send;
             work(&mut |progress| {
-                // A receiver that is gone has said so by `stop`.
-                if is_watched && send.send(*progress).is_err() || stop.load(Ordering::Relaxed) {
+                let goes_on = || send.send(*progress).is_ok() && answered.recv().unwrap_or(false);
+                let is_over = || stop.load(Ordering::Relaxed);
+                if is_over() || is_watched && !goes_on() || is_over() {
                     return Control::Stop;
                 }
                 Control::Continue
@@ -49,18 +50,23 @@ pub fn watched<T: Send>(
         loop {
             let next =
                 py.detach(|| receive.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(WAIT));
-            let answer = match (next, callback) {
+            let is_report = next.is_ok();
+            let found = match (next, callback) {
                 (Err(RecvTimeoutError::Disconnected), _) => break,
                 (Ok(progress), Some(callback)) if raised.is_none() => goes_on(callback, &progress),
                 _ => Ok(true),
             };
-            match answer.and_then(|goes_on| py.check_signals().map(|()| goes_on)) {
+            match found.and_then(|goes_on| py.check_signals().map(|()| goes_on)) {
                 Ok(true) => {}
                 Ok(false) => stop.store(true, Ordering::Relaxed),
                 Err(error) => {
                     stop.store(true, Ordering::Relaxed);
                     raised.get_or_insert(error);
                 }
+            }
+            if is_report {
+                // The work waits for it, or has ended.
+                let _ = answer.try_send(!stop.load(Ordering::Relaxed));
             }
         }
         py.detach(|| worker.join())

@@ -60,7 +60,11 @@ impl Grid {
                 .possible("`5..50` for every whole number, `5..50:5` for every fifth, or a list `4,8,16`")
         };
         let values = if is_list {
-            value.split(',').filter_map(|own| own.trim().parse().ok()).collect()
+            let values: Vec<f64> = value.split(',').filter_map(|own| own.trim().parse().ok()).collect();
+            if values.iter().any(|own| !own.is_finite()) {
+                return Some(Err(wrong("a value is no finite number")));
+            }
+            values
         } else {
             let (first, rest) = value.split_once("..")?;
             let (last, step) = rest.split_once(':').unwrap_or((rest, "1"));
@@ -72,10 +76,12 @@ impl Grid {
                 return Some(Err(wrong("the range is empty")));
             }
             // A last value that rounding puts just beyond the range belongs to it.
-            let count = ((last - first) / step + 1e-9).floor() as usize + 1;
-            if count > MOST {
-                return Some(Err(wrong(&format!("these are {count} values; at most {MOST} are tried"))));
+            let steps = ((last - first) / step + 1e-9).floor();
+            if steps >= MOST as f64 {
+                let shown = if steps < 1e15 { (steps + 1.0).to_string() } else { format!("{steps:e}") };
+                return Some(Err(wrong(&format!("these are {shown} values; at most {MOST} are tried"))));
             }
+            let count = steps as usize + 1;
             (0..count).map(|place| first + place as f64 * step).collect::<Vec<f64>>()
         };
         let distinct: BTreeSet<u64> = values.iter().map(|own: &f64| own.to_bits()).collect();

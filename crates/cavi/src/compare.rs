@@ -8,6 +8,7 @@
 
 use std::path::Path;
 
+use cavi_algebra::ArrayKind;
 use serde_json::{Value, json};
 
 use crate::bind::{DataError, Hidden, Inputs};
@@ -160,7 +161,7 @@ pub fn refuse_other_axes(fits: &[Reopened], directories: &[&Path]) -> Result<(),
 pub struct Split {
     /// The directory of the fit, for messages.
     directory: String,
-    /// The hashes of the files of its data, in order.
+    /// The hashes of the files of its data, in order, then those of its data in memory.
     hashes: Vec<String>,
     /// For each array its name and what was held out of it.
     parts: Vec<(String, Hidden)>,
@@ -177,9 +178,19 @@ impl Split {
             return Err(DataError::new(format!("nothing was held out of the fit in `{directory}`"))
                 .help("cavi fit ... --heldout NAME=0.1"));
         }
-        let mut hashes: Vec<String> = data_files::stored(&fit.stored.summary).into_values().collect();
+        let summary = &fit.stored.summary;
+        let mut hashes: Vec<String> = data_files::stored(summary).into_values().collect();
         hashes.sort();
         let symbols = &fit.problem.as_given().equations.symbols;
+        let is_data = |name: &str| {
+            let id = symbols.find(name.split('[').next().unwrap_or(name));
+            id.is_some_and(|id| symbols.array(id).kind == ArrayKind::Data)
+        };
+        let in_memory = data_files::stored_in_memory(summary);
+        let mut in_memory: Vec<String> =
+            in_memory.into_iter().filter(|(name, _)| is_data(name)).map(|(_, hash)| hash).collect();
+        in_memory.sort();
+        hashes.extend(in_memory);
         let named = |part: &Hidden| (symbols.array(part.array).name.clone(), part.clone());
         Ok(Split { directory, hashes, parts: fit.held.parts.iter().map(named).collect() })
     }
@@ -192,9 +203,9 @@ impl Split {
         let (one, two) = (&self.directory, &other.directory);
         if self.hashes != other.hashes {
             return Err(DataError::new(format!(
-                "`{one}` and `{two}` are fits to different data: the hashes of their files differ"
+                "`{one}` and `{two}` are fits to different data: the hashes of these differ"
             ))
-            .possible("fits whose `settings.data_files` in `summary.json` have the same hashes"));
+            .possible("fits whose `settings.data_files` and `settings.data_in_memory` in `summary.json` have the same hashes"));
         }
         let same = |one: &Hidden, other: &Hidden| {
             one.coordinates == other.coordinates && one.values == other.values && one.weights == other.weights

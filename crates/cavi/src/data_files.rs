@@ -1,11 +1,11 @@
-//! Which files a fit was made from, and whether they are still the same.
+//! Which files and arrays a fit was made from, and whether they are still the same.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use cavi_files::{PACKED_SUFFIX, packed_identity};
+use cavi_files::{Categories, Column, Columns, Content, PACKED_SUFFIX, Values, packed_identity};
 use serde_json::{Map, Value, json};
 
 use crate::bind::{DataError, Inputs, LabelSource, SetValue, Source};
@@ -21,7 +21,7 @@ pub fn hashes(inputs: &Inputs) -> BTreeMap<String, String> {
     });
     let files = data.chain(set).filter_map(|source| match source {
         Source::File { path, .. } => Some(path),
-        Source::Bytes { .. } | Source::Content { .. } => None,
+        Source::Bytes { .. } | Source::Content { .. } | Source::Table { .. } => None,
     });
     let labels = inputs.labels.iter().filter_map(|own| match &own.source {
         LabelSource::File(path) => Some(path),
@@ -29,6 +29,92 @@ pub fn hashes(inputs: &Inputs) -> BTreeMap<String, String> {
     });
     let hashed = files.chain(labels).filter_map(|path| Some((path.display().to_string(), of(path)?)));
     hashed.collect()
+}
+
+/// The data and constants that inputs hold in memory, each with the hash of its labels and values, 16 hexadecimal digits: as `summary.json` keeps
+/// them. A group of a ragged array is `NAME[GROUP]`.
+pub fn in_memory(inputs: &Inputs) -> BTreeMap<String, String> {
+    let data = inputs.data.iter().map(|own| (&own.name, &own.group, &own.source));
+    let set = inputs.set.iter().filter_map(|own| match &own.value {
+        SetValue::Source(source) => Some((&own.name, &own.group, source)),
+        SetValue::Number(_) => None,
+    });
+    let hashed = data.chain(set).filter_map(|(name, group, source)| {
+        let hash = match source {
+            Source::Content { content, .. } => of_content(content),
+            Source::Table { columns, .. } => of_columns(columns),
+            Source::File { .. } | Source::Bytes { .. } => return None,
+        };
+        let name = group.as_ref().map_or_else(|| name.clone(), |group| format!("{name}[{group}]"));
+        Some((name, format!("{hash:016x}")))
+    });
+    hashed.collect()
+}
+
+/// Takes numbers into a hash, eight bytes at a time.
+fn of_words(words: impl Iterator<Item = u64>, hash: u64) -> u64 {
+    // The prime of FNV-1a, an odd number, so that no word is lost; the shift carries what is high back down.
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    words.fold(hash, |hash, word| {
+        let mixed = (hash ^ word).wrapping_mul(PRIME);
+        mixed ^ (mixed >> 32)
+    })
+}
+
+fn of_floats(values: &[f64], hash: u64) -> u64 {
+    of_words(values.iter().map(|own| own.to_bits()), hash)
+}
+
+fn of_texts<'a>(texts: impl Iterator<Item = &'a String>, hash: u64) -> u64 {
+    texts.fold(hash, |hash, own| fnv1a(fnv1a(hash, &own.len().to_le_bytes()), own.as_bytes()))
+}
+
+fn of_categories(own: &Categories, hash: u64) -> u64 {
+    of_words(own.codes.iter().map(|code| u64::from(*code)), of_texts(own.names.iter(), hash))
+}
+
+fn of_values(values: &Values, hash: u64) -> u64 {
+    match values {
+        Values::Numbers(numbers) => of_floats(numbers, hash),
+        Values::Text(texts) => of_categories(texts, hash),
+    }
+}
+
+fn of_labels(labels: &[Option<Vec<String>>], hash: u64) -> u64 {
+    labels.iter().enumerate().fold(hash, |hash, (dimension, own)| {
+        of_texts(own.iter().flatten(), fnv1a(hash, &dimension.to_le_bytes()))
+    })
+}
+
+fn of_content(content: &Content) -> u64 {
+    let shape = |sizes: &[usize]| of_words(sizes.iter().map(|size| *size as u64), FNV_START);
+    match content {
+        Content::Dense(own) => of_values(&own.values, of_labels(&own.labels, shape(&own.shape))),
+        Content::Coordinates(own) => {
+            let positions = own.indices.iter().flat_map(|column| column.iter().map(|at| u64::from(*at)));
+            of_floats(&own.values, of_words(positions, of_labels(&own.labels, shape(&own.shape))))
+        }
+        Content::Long(own) => {
+            let hash = own.positions.iter().fold(FNV_START, |hash, column| of_categories(column, hash));
+            own.values.iter().fold(hash, |hash, (_, values)| of_values(values, hash))
+        }
+        Content::Documents(own) => {
+            let ids = own.ids.iter().map(|id| u64::from(*id));
+            of_floats(&own.counts, of_words(ids, shape(&own.offsets)))
+        }
+    }
+}
+
+fn of_columns(table: &Columns) -> u64 {
+    table.columns.iter().fold(of_texts(table.names.iter(), FNV_START), |hash, column| match column {
+        Column::Whole { values, missing } => {
+            let hash = of_words(values.iter().map(|own| own.cast_unsigned()), hash);
+            of_words(missing.iter().flatten().map(|own| u64::from(*own)), hash)
+        }
+        Column::Numbers(values) => of_floats(values, hash),
+        Column::Text(texts) => of_categories(texts, hash),
+        Column::Refused(what) => fnv1a(hash, what.as_bytes()),
+    })
 }
 
 /// The hash of a file or folder; `None` where it cannot be read.
@@ -75,9 +161,35 @@ pub(crate) fn json(hashes: &BTreeMap<String, String>) -> Value {
     Value::Object(hashes.iter().map(|(path, hash)| (path.clone(), json!(hash))).collect::<Map<_, _>>())
 }
 
-/// The hashes that the summary of a fit keeps.
+/// The hashes of files that the summary of a fit keeps.
 pub fn stored(summary: &Value) -> BTreeMap<String, String> {
-    let files = summary["settings"]["data_files"].as_object().into_iter().flatten();
+    kept(summary, "data_files")
+}
+
+/// The hashes of data in memory that the summary of a fit keeps; none in one of an earlier version.
+pub fn stored_in_memory(summary: &Value) -> BTreeMap<String, String> {
+    kept(summary, "data_in_memory")
+}
+
+/// Refuses data in memory that are not those that a fit was made from, as far as its summary says what these were.
+///
+/// # Errors
+/// Every array that has changed since.
+pub fn refuse_changed_in_memory(inputs: &Inputs, summary: &Value) -> Result<(), Vec<DataError>> {
+    let now = in_memory(inputs);
+    let stored = stored_in_memory(summary);
+    let changed = stored.iter().filter(|(name, hash)| now.get(*name).is_some_and(|own| own != *hash));
+    let changed: Vec<DataError> = changed
+        .map(|(name, _)| {
+            DataError::new(format!("`{name}`, from which the fit was made, has changed in memory since"))
+                .possible("the array as it was, or the data of the question beside it: data={NAME: ARRAY}")
+        })
+        .collect();
+    if changed.is_empty() { Ok(()) } else { Err(changed) }
+}
+
+fn kept(summary: &Value, name: &str) -> BTreeMap<String, String> {
+    let files = summary["settings"][name].as_object().into_iter().flatten();
     files.filter_map(|(path, hash)| Some((path.clone(), hash.as_str()?.to_owned()))).collect()
 }
 

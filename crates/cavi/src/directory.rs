@@ -63,10 +63,24 @@ pub struct Asked {
     pub fix: Vec<String>,
     /// The files of the data, each with the hash of its bytes.
     pub data_files: BTreeMap<String, String>,
+    /// The data in memory, each with the hash of its labels and values.
+    pub data_in_memory: BTreeMap<String, String>,
     /// The seed by which data are held out.
     pub seed: Option<u64>,
     /// The built-in program whose own data these are.
     pub demo: Option<String>,
+}
+
+impl Asked {
+    /// With what the data are, by which they are known again, and the seed of the fit.
+    pub fn of(self, inputs: &Inputs, seed: u64) -> Asked {
+        Asked {
+            data_files: crate::data_files::hashes(inputs),
+            data_in_memory: crate::data_files::in_memory(inputs),
+            seed: Some(seed),
+            ..self
+        }
+    }
 }
 
 /// A fit and what there is to say about it in `summary.json`.
@@ -101,6 +115,36 @@ pub struct OwnRun<'a> {
     pub fit: &'a Fit,
     /// Its scores.
     pub scores: Vec<Score>,
+}
+
+/// Copies the directory of a fit to another place, with everything that stands in it but checkpoints. With `force` a directory that Cavi did not write
+/// is replaced too.
+///
+/// # Errors
+/// As [`Directory::prepare`]; a file that cannot be read.
+pub fn copy(from: &Path, to: &Path, force: bool) -> Result<(), Error> {
+    let same = matches!((from.canonicalize(), to.canonicalize()), (Ok(from), Ok(to)) if from == to);
+    if same {
+        return Ok(());
+    }
+    Writer::open(to, force)?.write(|place| {
+        copy_files(from, place)
+            .map_err(|error| DataError::new(format!("`{}` cannot be copied: {error}", from.display())).into())
+    })
+}
+
+/// Copies what stands in a directory into another one, but for the list of files that every directory has of its own.
+fn copy_files(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let (path, name) = entry.map(|own| (own.path(), own.file_name()))?;
+        if path.is_dir() {
+            copy_files(&path, &to.join(name))?;
+        } else if name != crate::writer::MARKER {
+            std::fs::copy(&path, to.join(name))?;
+        }
+    }
+    Ok(())
 }
 
 impl Directory {
@@ -278,6 +322,7 @@ impl Summary<'_> {
                 "grow": asked.grow,
                 "fix": asked.fix,
                 "data_files": crate::data_files::json(&asked.data_files),
+                "data_in_memory": crate::data_files::json(&asked.data_in_memory),
                 "seed": asked.seed,
                 "demo": asked.demo,
                 "texts": given.binding.words.first().map(|own| texts_json(&own.options)),

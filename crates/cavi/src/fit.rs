@@ -267,6 +267,7 @@ pub fn fit(
     settings: &Settings,
     callback: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Fit, Error> {
+    settings.check().map_err(|error| Error::Usage(vec![error]))?;
     let given = settings.given.clone().map(|given| problem.to_run(given));
     let settings = Settings { given, ..settings.clone() };
     let mut fit = run(problem, &settings, callback).map_err(|error| match (error, too_large(problem)) {

@@ -18,6 +18,9 @@ use crate::prepare::Problem;
 use crate::project;
 use crate::start::Given;
 
+/// Where, within the directory of projected rows, a copy of the fit may stand by which they were projected.
+pub const EARLIER: &str = "earlier";
+
 /// A fit with its data.
 #[derive(Debug)]
 pub struct Reopened {
@@ -51,7 +54,7 @@ pub fn open(directory: &Path, given: Option<&Inputs>) -> Result<Reopened, Error>
     crate::fixed::hold_as(directory, &mut inputs);
     let (compiled, _) = crate::session::open(&stored.text, &stored.file_name, &inputs)?;
     let seed = stored.split_seed();
-    if let Some(fit) = stored.projected_by() {
+    if let Some(fit) = stored.projected_by(directory) {
         let earlier = Stored::open(&fit)?;
         let axis = stored.summary["projected"]["axis"].as_str();
         let rows = project::bind(compiled, &inputs, &earlier, &fit, axis)?;
@@ -122,8 +125,10 @@ impl Stored {
         settings.or_else(|| self.summary["seed"].as_u64()).unwrap_or(0)
     }
 
-    /// The directory of the fit by which these rows were projected.
-    fn projected_by(&self) -> Option<PathBuf> {
-        self.summary["projected"]["fit"].as_str().map(PathBuf::from)
+    /// The directory of the fit by which these rows were projected: the one that was kept with them, else the one that they name.
+    fn projected_by(&self, directory: &Path) -> Option<PathBuf> {
+        let named = self.summary["projected"]["fit"].as_str().map(PathBuf::from)?;
+        let kept = directory.join(EARLIER);
+        Some(if kept.join("summary.json").is_file() { kept } else { named })
     }
 }

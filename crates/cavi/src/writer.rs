@@ -15,7 +15,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::bind::DataError;
 use crate::error::Error;
-use marker::{MARKER, State};
+pub(crate) use marker::MARKER;
+use marker::State;
 
 mod marker;
 

@@ -60,7 +60,7 @@ pub struct ImputeArguments {
 #[command(next_help_heading = "Rankings: `cavi top DIR --rank item --for user`")]
 pub struct RankArguments {
     /// Rank the positions of this axis by what entries of the data are expected to be, the greatest first; of equal ones in their order
-    #[arg(long, value_name = "AXIS", requires = "each", conflicts_with_all = ["variable", "over"])]
+    #[arg(long, value_name = "AXIS", requires = "each", conflicts_with_all = ["variable", "over", "by"])]
     pub rank: Option<String>,
     /// For each position of the other axis of these data, or for one of its labels; of three axes and more once for each. Where data run
     /// along one axis twice, as a network does, its letters name the sides: `--rank j --for i=LABEL`
@@ -79,7 +79,7 @@ pub struct RankArguments {
     #[command(flatten)]
     pub inputs: InputArguments,
     /// How many threads [default: all]; the result is the same, bit for bit
-    #[arg(long, value_name = "T", value_parser = threads, allow_hyphen_values = true)]
+    #[arg(long, value_name = "T", value_parser = threads, requires = "rank", allow_hyphen_values = true)]
     pub threads: Option<usize>,
     /// Print as JSON on standard output
     #[arg(long)]

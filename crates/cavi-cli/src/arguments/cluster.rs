@@ -8,7 +8,7 @@ use super::threads;
 #[derive(Args, Clone, Debug)]
 pub struct ClusterArguments {
     /// Predict a sweep over so many processes of MPI, in place of the plan; --shards says which axis is cut, else the largest that can be
-    #[arg(long, value_name = "R", value_parser = threads, allow_hyphen_values = true)]
+    #[arg(long, value_name = "R", value_parser = threads, conflicts_with = "derive", allow_hyphen_values = true)]
     pub ranks: Option<usize>,
     /// On so many machines, evenly
     #[arg(long, value_name = "N", value_parser = threads, default_value = "1", requires = "ranks", allow_hyphen_values = true)]

@@ -96,7 +96,7 @@ pub struct IntervalsArguments {
     #[arg(long, value_name = "AXIS", requires = "bootstrap")]
     pub rows: Option<String>,
     /// With --bootstrap: which interval
-    #[arg(long, value_enum, default_value_t = FormName::Percentile)]
+    #[arg(long, value_enum, default_value_t = FormName::Percentile, requires = "bootstrap")]
     pub form: FormName,
     /// By linear response of the means of q
     #[arg(long, conflicts_with = "bootstrap")]
@@ -105,13 +105,13 @@ pub struct IntervalsArguments {
     #[command(flatten)]
     pub inputs: InputArguments,
     /// Of the data that are drawn [default: 0]
-    #[arg(long, value_name = "S", value_parser = whole, allow_hyphen_values = true)]
+    #[arg(long, value_name = "S", value_parser = whole, requires = "bootstrap", allow_hyphen_values = true)]
     pub seed: Option<u64>,
     /// At most so many sweeps of each refit [default: as the fit had]
-    #[arg(long, value_name = "N", value_parser = positive, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = positive, requires = "bootstrap", allow_hyphen_values = true)]
     pub sweeps: Option<u64>,
     /// The relative change of the ELBO at which a refit stops [default: 1e-8]
-    #[arg(long, value_name = "T", value_parser = tolerance, allow_hyphen_values = true)]
+    #[arg(long, value_name = "T", value_parser = tolerance, requires = "bootstrap", allow_hyphen_values = true)]
     pub tol: Option<f64>,
     /// A file for one latent (`.csv`), or a directory with one `VAR.csv` each [default: DIR/intervals]
     #[arg(long, value_name = "FILE|DIR")]

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use cavi::Error;
 use cavi::bind::{DataError, Inputs};
 use cavi::choose::{self, COLUMNS, Candidate, Choice, Grid};
 use cavi::directory::{Asked, Directory, OwnRun, Summary};
 use cavi::heldout::Request;
-use cavi::{Error, data_files};
 use cavi_files::{Cell, CsvText, format_number, write_text_atomically};
 
 use super::fit;
@@ -97,15 +97,10 @@ fn fitted(
             unique: reading.unique,
             set: others.iter().chain(set).cloned().collect(),
             heldout: texts,
-            heldout_totals: false,
-            grow: false,
-            init: None,
             fix: arguments.fix.clone(),
-            folds: None,
-            data_files: data_files::hashes(inputs),
-            seed: Some(seed),
-            demo: None,
-        };
+            ..Asked::default()
+        }
+        .of(inputs, seed);
         let summary = Summary {
             problem: &problem,
             fit: &fit,

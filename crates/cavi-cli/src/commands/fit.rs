@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cavi::bind::{DataError, Inputs};
-use cavi::data_files;
 use cavi::directory::{Asked, Directory, OwnRun, Stored, Summary};
 use cavi::heldout::one_component::{self, Split};
 use cavi::heldout::{Baselines, HeldOut, Request, Score};
@@ -41,6 +40,11 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     if arguments.folds.is_some() && team::others().is_some() {
         return Err(Failure::usage("`--folds` is for one process: `cavi fit --folds` fits the folds"));
     }
+    if arguments.heldout_totals && arguments.heldout.is_empty() && arguments.folds.is_none() {
+        return Err(Failure::usage(
+            "`--heldout-totals` says how held-out counts are scored: it goes with `--heldout` or `--folds`",
+        ));
+    }
     // One of the two is there: the command line is refused without.
     let out = arguments.out.clone().or_else(|| arguments.checkpoints.resume.clone()).unwrap_or_default();
     let source = program::find(&arguments.model)?;
@@ -68,7 +72,11 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
             let directory = arguments.checkpoints.resume.as_ref().unwrap_or(&out);
             // What is left where it was killed while it took its checkpoints away.
             cavi::checkpoint::remove(directory)?;
-            return resume::say_finished(directory, arguments.json, quiet);
+            if directory != &out && team::is_first() {
+                cavi::directory::copy(directory, &out, arguments.force.force)?;
+            }
+            let also = if team::is_first() { pages(arguments, &out)? } else { String::new() };
+            return resume::say_finished(&out, arguments.json, quiet, &also);
         }
     };
     let problem = Arc::new(problem);
@@ -76,7 +84,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let directory =
         is_first.then(|| Directory::prepare(&out, &problem, &[], arguments.force.force)).transpose()?;
     settings.checkpoints = resume::checkpoints(&arguments.checkpoints, &out, earlier, &problem, &settings);
-    let data_files = data_files::hashes(&inputs);
+    let asked = asked(arguments).of(&inputs, seed);
     show_notes(&problem, quiet);
     let folds = for_folds
         .map(|(compiled, of)| folds::fitted(&compiled, &inputs, of, totals, &arguments.run))
@@ -100,7 +108,6 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let Scored { best, runs, averaged, failure } = scored(&problem, &fit, &held, seed, settings.threads);
     let split = Split { inputs: &inputs, requests: &requests, seed, held: &held };
     let baselines = (!best.is_empty()).then(|| beside(&problem, &fit, &split, &settings, &arguments.run));
-    let asked = Asked { data_files, seed: Some(seed), ..asked(arguments) };
     let summary = Summary {
         problem: &problem,
         fit: &fit,
@@ -116,16 +123,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     if !fit.interrupted {
         cavi::checkpoint::remove(&out)?;
     }
-    let page = match arguments.report {
-        true => {
-            format!("a page about it: {}\n", report::beside(&out, &Options::default())?.display())
-        }
-        false => String::new(),
-    };
-    let plots = match arguments.plots.asked() {
-        true => report::plots_beside(&out, &[], &arguments.plots)?,
-        false => String::new(),
-    };
+    let also = pages(arguments, &out)?;
     if arguments.json {
         terminal::print(&format!("{json:#}\n"))?;
     } else if !quiet {
@@ -140,7 +138,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         let found = found(&problem, &fit);
         let fixed: String = cavi::fixed::lines(&problem).iter().map(|line| format!("{line}\n")).collect();
         terminal::print(&format!(
-            "{validated}{}\n{fixed}{}{}{lines}{found}written to {}\n{page}{plots}",
+            "{validated}{}\n{fixed}{}{}{lines}{found}written to {}\n{also}",
             outcome(&fit),
             explained::lines(&json["explained"]),
             components::lines(&json["components"]),
@@ -154,6 +152,21 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         return Err(error.into());
     }
     ending(&problem, &fit)
+}
+
+/// Writes the page and the charts that are asked for beside a fit, and says where.
+fn pages(arguments: &FitArguments, out: &Path) -> Result<String, Failure> {
+    let page = match arguments.report {
+        true => {
+            format!("a page about it: {}\n", report::beside(out, &Options::default())?.display())
+        }
+        false => String::new(),
+    };
+    let plots = match arguments.plots.asked() {
+        true => report::plots_beside(out, &[], &arguments.plots)?,
+        false => String::new(),
+    };
+    Ok(format!("{page}{plots}"))
 }
 
 /// What the `report` lines of the program show of a fit; nothing without such lines.

@@ -84,18 +84,31 @@ pub fn given(arguments: &InputArguments, directory: &Path) -> Result<Option<Inpu
     if !inputs.data.is_empty() {
         return Ok(Some(inputs));
     }
-    let InputArguments { data: _, reading, set, memory_limit: _ } = arguments;
+    refuse_reading_alone(arguments)?;
+    demo::own_data(&stored)
+}
+
+/// Refuses options that say how the files of `--data` are read, where none is given: a fit's own files are read as they were.
+///
+/// # Errors
+/// The first of these options.
+pub fn refuse_reading_alone(arguments: &InputArguments) -> Result<(), Failure> {
+    let InputArguments { data, reading, set, memory_limit: _ } = arguments;
+    if !data.is_empty() {
+        return Ok(());
+    }
     let alone = [
         ("--columns", !reading.columns.is_empty()),
         ("--transpose", !reading.transpose.is_empty()),
         ("--labels", !reading.labels.is_empty()),
+        ("--unique", reading.unique),
         ("--set", !set.is_empty()),
     ];
     match alone.iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(Failure::usage(format!(
             "`{option}` says how the files of `--data` are read, and none is given; without it the fit's own files are read as they were"
         ))),
-        None => demo::own_data(&stored),
+        None => Ok(()),
     }
 }
 

@@ -44,6 +44,12 @@ pub fn run(arguments: &IntervalsArguments) -> Result<(), Failure> {
 fn found(arguments: &IntervalsArguments) -> Result<Intervals, Failure> {
     let (directory, names) = (&arguments.directory, &arguments.names);
     if arguments.bootstrap.is_none() && !arguments.linear_response {
+        impute::refuse_reading_alone(&arguments.inputs)?;
+        if !arguments.inputs.data.is_empty() {
+            return Err(Failure::usage(
+                "`--data` goes with `--bootstrap` or `--linear-response`: intervals of q need no data",
+            ));
+        }
         return Ok(intervals::of_q(directory, names, arguments.level)?);
     }
     let given = impute::given(&arguments.inputs, directory)?;

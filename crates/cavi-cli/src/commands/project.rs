@@ -22,7 +22,7 @@ pub fn run(arguments: &ProjectArguments) -> Result<(), Failure> {
     let rows = project::bind(compiled, &inputs, &stored, &arguments.directory, arguments.axis.as_deref())?;
     let directory =
         Directory::prepare(&arguments.out, &rows.problem, &[&arguments.directory], arguments.force.force)?;
-    let data_files = cavi::data_files::hashes(&inputs);
+    let asked = asked(arguments).of(&inputs, seed);
     show_notes(&rows, arguments.quiet);
     let settings = Settings {
         sweeps: arguments.sweeps,
@@ -43,11 +43,7 @@ pub fn run(arguments: &ProjectArguments) -> Result<(), Failure> {
     let projection = projected?;
     let (rows, fit) = (&projection.rows, &projection.fit);
     terminal::note(&program::text_of(&rows.problem.source, &fit.warnings));
-    let json = directory.write_projection(
-        &projection,
-        &settings,
-        &Asked { data_files, seed: Some(seed), ..asked(arguments) },
-    )?;
+    let json = directory.write_projection(&projection, &settings, &asked)?;
     if arguments.json {
         terminal::print(&format!("{json:#}\n"))?;
     } else if !arguments.quiet {

@@ -66,17 +66,17 @@ pub fn checkpoints(
     is_some.then(|| Checkpoints::new(out, every, earlier, problem, settings))
 }
 
-/// Says that a fit is finished, or prints its summary.
+/// Says that a fit is finished, and what was written beside it, or prints its summary.
 ///
 /// # Errors
 /// A summary that cannot be read.
-pub fn say_finished(directory: &Path, json: bool, quiet: bool) -> Result<(), Failure> {
+pub fn say_finished(directory: &Path, json: bool, quiet: bool, also: &str) -> Result<(), Failure> {
     let shown = directory.display();
     if json {
         let stored = cavi::directory::Stored::open(directory)?;
         terminal::print(&format!("{:#}\n", stored.summary))?;
     } else if !quiet {
-        terminal::print(&format!("`{shown}` holds this fit, finished: nothing is to be resumed\n"))?;
+        terminal::print(&format!("`{shown}` holds this fit, finished: nothing is to be resumed\n{also}"))?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use cavi::rank::metrics::{self, Measured, Metric};
 use cavi::{Control, Error, Parameters, Problem, Settings, compare};
 use serde_json::Value;
 
-use super::fit;
+use super::{fit, impute};
 use crate::arguments::ScoreArguments;
 use crate::failure::Failure;
 use crate::progress::Display;
@@ -66,6 +66,13 @@ pub fn run(arguments: &ScoreArguments) -> Result<(), Failure> {
 
 /// Scores what was held out of the fits themselves.
 fn own(arguments: &ScoreArguments, directories: &[&Path], metrics: &[Metric]) -> Result<(), Failure> {
+    impute::refuse_reading_alone(&arguments.inputs)?;
+    let of_rows = [("--sweeps", arguments.sweeps.is_some()), ("--tol", arguments.tol.is_some())];
+    if let Some((option, _)) = of_rows.iter().find(|(_, given)| *given) {
+        return Err(Failure::usage(format!(
+            "`{option}` is of the fit of new rows, and none are given by `--data`: what was held out is scored as it was fitted"
+        )));
+    }
     let mut fits = compare::open(directories, None)?;
     compare::refuse_other_axes(&fits, directories).map_err(Error::from)?;
     if arguments.heldout_totals {

@@ -20,6 +20,7 @@ pub fn run(arguments: &TopArguments) -> Result<(), Failure> {
         let option = if arguments.ranking.json { "--json" } else { "--data" };
         return Err(Failure::usage(format!("`{option}` goes with `--rank`")));
     }
+    impute::refuse_reading_alone(&arguments.ranking.inputs)?;
     let variables = summary::variables(&arguments.directory, arguments.variable.as_deref())?;
     let mut found = Vec::new();
     let by = match arguments.by {

@@ -37,3 +37,4 @@ mod test_files;
 mod texts;
 mod uncertain;
 mod watch;
+mod without_effect;

@@ -6,6 +6,7 @@ use crate::content::{Content, Dense, Values};
 use crate::error::{FileError, count, quote};
 use crate::format::{self, Format, Packing};
 use crate::packed;
+use columns::Columns;
 use npy::DenseArray;
 use stream::{Bytes, Source};
 pub(crate) use ten_x::is_one as is_ten_x;
@@ -26,7 +27,7 @@ pub(crate) mod npy;
 mod npz;
 
 mod collector;
-mod columns;
+pub(crate) mod columns;
 pub(crate) mod head;
 mod ids;
 mod parquet;
@@ -200,6 +201,15 @@ pub fn read_from(name: &Path, bytes: Vec<u8>, options: &ReadOptions<'_>) -> Resu
     let (format, packing) = format::of_path(name).map_err(in_file)?;
     let bytes = bytes::decompress(bytes, packing).map_err(in_file)?;
     parse(format, &bytes, options).map_err(in_file)
+}
+
+/// Reads a table that is in memory as columns, by the rules of a file with these names in its header; `name` stands in messages. Row `r`, from 0,
+/// is line `r + 2`.
+///
+/// # Errors
+/// As [`read`]; columns of another length than the table, or of another number than its names.
+pub fn read_columns(name: &Path, columns: &Columns, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    columns.check().and_then(|()| table::read_columns(columns, options)).map_err(|error| error.in_file(name))
 }
 
 /// Reads a folder of texts, or one as 10x pipelines write it.

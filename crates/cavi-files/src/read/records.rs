@@ -207,7 +207,10 @@ fn field(columns: &Columns, column: usize, row: usize) -> Field<'_> {
             false => Field::Whole(values[row]),
         },
         Column::Numbers(values) => Field::Number(values[row]),
-        Column::Text(text) => Field::Text { raw: text.get(row).unwrap_or(""), quoted: false },
+        // What is missing is no empty line, where it is the only column.
+        Column::Text(text) => {
+            text.get(row).map_or(Field::Number(f64::NAN), |raw| Field::Text { raw, quoted: false })
+        }
         Column::Refused(what) => Field::Text { raw: what, quoted: false },
     }
 }

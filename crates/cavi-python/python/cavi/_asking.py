@@ -34,7 +34,9 @@ class Questions:
             kept = self._data
             if kept is None or all(_is_file(own) for own in kept["data"].values()):
                 return None
-            return self._new_inputs(kept["data"], None, {}, kept["columns"], kept["labels"], kept["transpose"], None)
+            inputs = self._new_inputs(kept["data"], None, {}, kept["columns"], kept["labels"], kept["transpose"], None)
+            inputs.kept()
+            return inputs
         return self._new_inputs(data, set_, arrays, columns, labels, transpose, None)
 
     def impute(
@@ -62,6 +64,7 @@ class Questions:
         Tables are frames of pandas where it is installed, else lists of dictionaries.
         """
         inputs = self._asked(data, set, columns, labels, transpose, arrays)
+        draws, threads = _calls.whole("draws", draws), _calls.whole("threads", threads, 1)
         chosen = [(axis, str(label)) for axis, own in (only or {}).items() for label in _listed(own)]
         tables = _core.impute_entries(
             str(self.path), inputs, all, [] if of is None else [of], chosen, draws, threads
@@ -107,6 +110,7 @@ class Questions:
         A table with a column for each label, ``rank``, the label of what is ranked, and ``expected``.
         """
         inputs = self._asked(data, set, columns, labels, transpose, arrays)
+        n, threads = _calls.whole("n", n, 1), _calls.whole("threads", threads, 1)
         text = _core.rankings(
             str(self.path), inputs, axis, _places(each), of, n, None if not_in is None else os.fspath(not_in), unseen, threads
         )
@@ -181,7 +185,7 @@ class Questions:
         """Draws of latents from q, and of data given these. ``total`` has the totals of rows by the name of their data."""
         inputs = self._asked(data, set, columns, labels, transpose, arrays)
         home, path = _calls.home(out)
-        _, told = _core.simulate_fit(str(self.path), inputs, _calls.seed(seed), _totals(total), str(path))
+        _, told = _core.simulate_fit(str(self.path), inputs, _calls.seed(seed) or 0, _totals(total), str(path))
         tell(told, stacklevel=2)
         return Simulated(path, _home=home)
 
@@ -252,7 +256,7 @@ def _joined(tables):
 
 
 def _totals(total):
-    return [(name, int(own)) for name, own in (total or {}).items()]
+    return [(name, _calls.whole(f"total[{name!r}]", own)) for name, own in (total or {}).items()]
 
 
 # Several fits.
@@ -344,6 +348,9 @@ def choose(model, data=None, *, set=None, restarts=3, heldout=None, out=None, th
     others = {name: own for name, own in (set or {}).items() if name not in grids}
     options = {name: own for name, own in options.items() if name not in grids}
     heldout = heldout or {name: 0.1 for name in program._core.predicted}
+    if "seed" in options:
+        # One split for all: a generator is drawn from once.
+        options["seed"] = _calls.seed(options["seed"])
     fits, candidates = [], []
     for values in itertools.product(*grids.values()):
         chosen = dict(zip(grids, values))
@@ -457,6 +464,6 @@ def simulate(model, data=None, *, set=None, seed=0, total=None, columns=None, la
     inputs, _ = _calls.inputs(program, arrays, data, set, columns=columns, labels=labels, transpose=transpose)
     text, file_name = source(program)
     home, path = _calls.home(out)
-    _, told = _core.simulate_prior(text, file_name, inputs, _calls.seed(seed), _totals(total), str(path))
+    _, told = _core.simulate_prior(text, file_name, inputs, _calls.seed(seed) or 0, _totals(total), str(path))
     tell(told, stacklevel=2)
     return Simulated(path, _home=home)

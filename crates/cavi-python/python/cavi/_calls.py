@@ -92,7 +92,16 @@ def seed(seed):
         return int(seed.integers(2**31))
     if isinstance(seed, np.random.RandomState):
         return int(seed.randint(2**31 - 1))
-    return None if seed is None else int(seed)
+    return whole("seed", seed)
+
+
+def whole(name, value, least=0):
+    """A whole number that is no less than ``least``; ``None`` stays."""
+    if value is None:
+        return None
+    if isinstance(value, (bool, str)) or not np.isscalar(value) or value != int(value) or value < least:
+        raise _core.UsageError(f"{name}={value!r}: expected a whole number, {least} or greater")
+    return int(value)
 
 
 def init(init, scratch):

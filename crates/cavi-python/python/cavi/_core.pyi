@@ -32,7 +32,15 @@ class Inputs:
         heldout: list[str],
         given: bool = False,
     ) -> Inputs: ...
-    def dense(self, name: str, group: str | None, values: NDArray[np.float64], labels: _Labels) -> None: ...
+    def dense(
+        self,
+        name: str,
+        group: str | None,
+        values: NDArray[np.float64],
+        labels: _Labels,
+        counts: list[bool] = ...,
+        rows_are: str | None = None,
+    ) -> None: ...
     def sparse(
         self,
         name: str,
@@ -41,6 +49,7 @@ class Inputs:
         indices: list[NDArray[np.uint32]],
         values: NDArray[np.float64],
         labels: _Labels,
+        counts: list[bool] = ...,
     ) -> None: ...
     def words(
         self,
@@ -50,9 +59,24 @@ class Inputs:
         names: list[str],
         codes: NDArray[np.uint32],
         labels: _Labels,
+        counts: list[bool] = ...,
     ) -> None: ...
+    def table(
+        self,
+        name: str,
+        group: str | None,
+        names: list[str],
+        columns: list[NDArray[np.int64] | NDArray[np.float64] | tuple[list[str], NDArray[np.uint32]]],
+        rows: int,
+        counts: bool,
+    ) -> None: ...
+    def columns(self, name: str, columns: list[tuple[str, str]]) -> None: ...
+    def order(self, wanted: list[tuple[str, str | None]]) -> None: ...
+    def kept(self) -> None: ...
     def labels(self, axis: str, group: str | None, labels: list[str]) -> None: ...
-    def constant(self, name: str, group: str | None, values: NDArray[np.float64], labels: _Labels) -> None: ...
+    def constant(
+        self, name: str, group: str | None, values: NDArray[np.float64], labels: _Labels, counts: list[bool] = ...
+    ) -> None: ...
 
 class Program:
     name: str

@@ -1,7 +1,8 @@
 """Arrays of Python as the inputs of a program.
 
 NumPy arrays, SciPy sparse matrices, frames of pandas and polars, AnnData, lists, and files. Labels come from indices, columns and
-names; an index that counts rows from 0 is no label. Nothing sparse is made dense, and no order of memory is taken for another.
+names; an index that counts rows from 0 is a label only where other data of its axis have one of its numbers. A frame with a row for each
+entry is read by the rules of a file with its columns. Nothing sparse is made dense, and no order of memory is taken for another.
 """
 
 from __future__ import annotations
@@ -12,6 +13,10 @@ import numpy as np
 
 from . import _core
 
+#: What ``columns`` says of a table that is rows by columns.
+WIDE = "wide"
+#: Tables of more columns than this are rows by columns, whatever stands in them, unless their header says otherwise.
+FEW = 8
 #: What a missing label is.
 MISSING = np.iinfo(np.uint32).max
 
@@ -24,6 +29,7 @@ def inputs(program, data, settings, columns=None, labels=None, transpose=None, h
     set_texts, constants = [], []
     for name, value in settings.items():
         for group, own in _groups(value):
+            own = own.item() if isinstance(own, np.ndarray) and own.ndim == 0 else own
             if np.isscalar(own) or _is_file(own):
                 set_texts.append(f"{_place(name, group)}={_shown(own)}")
             else:
@@ -35,21 +41,26 @@ def inputs(program, data, settings, columns=None, labels=None, transpose=None, h
                 label_texts.append(f"{_place(axis, group)}={os.fspath(own)}")
             else:
                 lists.append((axis, group, [str(label) for label in own]))
-    frames = {name for name, _, _ in arrays + fixed}
-    column_texts = [
-        f"{name}=" + (own if isinstance(own, str) else ",".join(f"{axis}:{column}" for axis, column in own.items()))
-        for name, own in (columns or {}).items()
-        if name not in frames
-    ]
+    in_memory = {name: own for name, _, own in arrays + fixed}
+    column_texts, pairs = [], {}
+    for name, own in (columns or {}).items():
+        if name not in in_memory:
+            column_texts.append(f"{name}=" + (own if isinstance(own, str) else ",".join(f"{axis}:{column}" for axis, column in own.items())))
+        elif own != WIDE or not _is_frame(in_memory[name]):
+            pairs[name] = _pairs(name, own)
     hidden = [f"{name}={_shown(own)}" for name, own in (heldout or {}).items()]
     turned = [transpose] if isinstance(transpose, str) else list(transpose or [])
     core = _core.Inputs(texts, column_texts, turned, label_texts, set_texts, hidden, given)
     known = {own[0]: own for own in program.data}
+    for name, own in pairs.items():
+        core.columns(name, own)
     for name, group, own in arrays:
         _add(core, name, group, own, known.get(name), (columns or {}).get(name))
+    # Groups in the order in which they are given, be they files or arrays.
+    core.order([(name, group) for name, value in data.items() for group, _ in _groups(value)])
     for name, group, own in constants:
-        values, own_labels = _dense(name, own, None)
-        core.constant(name, group, values, own_labels)
+        values, own_labels, counts = _dense(name, own)
+        core.constant(name, group, values, own_labels, counts)
     for axis, group, own in lists:
         core.labels(axis, group, own)
     if fix:
@@ -85,6 +96,18 @@ def _groups(value):
             yield (str(label) if rest is None else f"{label}/{rest}"), own
 
 
+def _pairs(name, columns):
+    """Pairs of an axis and a column, as ``columns`` of an array in memory says them; none of one that is rows by columns."""
+    if columns == WIDE:
+        return []
+    if isinstance(columns, str):
+        pairs = [own.partition(":") for own in columns.split(",")]
+        if not all(axis and colon and column for axis, colon, column in pairs):
+            raise _core.UsageError(f"columns[{name!r}]={columns!r}: expected AXIS:COLUMN, separated by commas, or a dictionary")
+        return [(axis.strip(), column) for axis, _, column in pairs]
+    return [(str(axis), str(column)) for axis, column in columns.items() if column is not None]
+
+
 def _place(name, group):
     return name if group is None else f"{name}[{group}]"
 
@@ -103,127 +126,167 @@ def _shown(value):
 def _add(core, name, group, value, symbol, columns):
     """Add one array. ``symbol`` is what the program says of it, if it knows it."""
     axes, letters, is_labels = (symbol[1], symbol[2], symbol[3]) if symbol else ([], [], False)
-    if _is_frame(value):
+    if getattr(getattr(value, "index", None), "nlevels", 1) > 1:  # labels of several axes
+        value = (value if _is_frame(value) else value.rename(value.name or name)).reset_index()
+    if _is_frame(value) and columns != WIDE:
         groups = symbol[6] if symbol and group is None else []
-        if isinstance(columns, dict):
-            groups = [columns.get(own, own) for own in groups]
-        if groups and all(own in value.columns for own in groups):
-            _add_groups(core, name, value, symbol, columns, groups)
+        if groups and columns is None and all(own in value.columns for own in groups) and not all(own in value.columns for own in axes):
+            _add_groups(core, name, value, symbol, groups)
             return
-        chosen = _long_columns(value, axes, letters, columns, name)
-        if chosen:
-            _add_long(core, name, group, value, chosen, is_labels)
+        if _is_table(value, axes, letters, groups, columns):
+            _add_table(core, name, group, value)
             return
+    if hasattr(value, "tocoo"):
+        _add_sparse(core, name, group, value, [(None, False)] * 2)
+        return
     if hasattr(value, "obs_names") and hasattr(value, "var_names"):  # AnnData
         own = [_labels(value.obs_names), _labels(value.var_names)]
-        value = value.X
-        if not hasattr(value, "tocoo"):
-            value = np.asarray(value)
-    else:
-        own = None
-    if hasattr(value, "tocoo"):
-        _add_sparse(core, name, group, value, own)
+        matrix = value.X
+        if hasattr(matrix, "tocoo"):
+            _add_sparse(core, name, group, matrix, own)
+        else:
+            values, own_labels, counts = _dense(name, np.asarray(matrix), own)
+            core.dense(name, group, values, own_labels, counts)
         return
+    if _has_dims(value) and sorted(value.dims) == sorted(axes) and len(set(axes)) == len(axes):
+        value = value.transpose(*axes)
     if is_labels and _holds_text(value):
         _add_words(core, name, group, value)
         return
-    values, own_labels = _dense(name, value, own)
-    core.dense(name, group, values, own_labels)
+    values, own_labels, counts = _dense(name, value)
+    # As above the labels of the rows of a file: a frame that is turned is told by it.
+    rows_are = getattr(value.index, "name", None) if _is_frame(value) and hasattr(value, "iloc") else None
+    core.dense(name, group, values, own_labels, counts, None if rows_are is None else str(rows_are))
 
 
 def _is_frame(value):
     return hasattr(value, "columns") and hasattr(value, "shape") and hasattr(value, "__getitem__")
 
 
-def _long_columns(frame, axes, letters, columns, name):
-    """The columns of a table that has one row for each entry: those of the axes, and that of the values; nothing for a wide one."""
-    if columns == "wide":
-        return None
-    if columns is not None:
-        places = []
-        for axis, letter in zip(axes, letters):
-            column = columns.get(axis, columns.get(letter))
-            if column is None:
-                raise _core.UsageError(f"columns[{name!r}]: no column for the axis {axis!r}; it has {list(columns)}")
-            places.append(column)
-        missing = [own for own in [*places, columns.get("value")] if own is not None and own not in frame.columns]
-        if missing:
-            raise _core.DataError(f"{name!r}: the frame has no column {missing[0]!r}; it has {list(frame.columns)}")
-        return places, columns.get("value")
-    names = axes if len(set(axes)) == len(axes) else letters
-    if not names or any(own not in frame.columns for own in names):
-        return None
-    rest = [own for own in frame.columns if own not in names]
-    if len(rest) > 1:
-        raise _core.DataError(
-            f"{name!r}: the frame has the columns {list(names)} of its axes and {rest} beside them; "
-            f"say which one holds the values: columns={{{name!r}: {{..., 'value': {rest[0]!r}}}}}"
-        )
-    return list(names), (rest[0] if rest else None)
+def _is_table(frame, axes, letters, groups, columns):
+    """Whether the reader of tables is to find out what the columns of a frame are; else it is rows by columns of numbers.
+
+    The reader would say the same of these. They are not handed to it since they may be large.
+    """
+    if columns is not None or groups or len(axes) != 2:
+        return True
+    names = [str(own).strip().lower() for own in frame.columns]
+    own = {own.lower() for own in [*axes, *letters]}
+    if any(name in own or name.endswith(("id", "ids", "idx", "index")) for name in names):
+        return True
+    return len(names) <= FEW and not all(_is_numeric(kind) for kind in frame.dtypes)
 
 
-def _add_groups(core, name, frame, symbol, columns, groups):
-    """Add a table with columns for the groups of a ragged array: the rows of each group as its part."""
-    codes, labels = zip(*(_codes(frame[column], f"{name}: column {column!r}") for column in groups))
+def _is_numeric(kind):
+    """Whether a type of a column, of NumPy or of a library of frames, is one of numbers."""
+    if hasattr(kind, "is_numeric"):  # polars
+        return kind.is_numeric()
+    return getattr(kind, "kind", "O") in "biufc"
+
+
+def _add_groups(core, name, frame, symbol, groups):
+    """Add a table with columns for the groups of a ragged array, and none for the axis within them: the rows of each group as its part."""
+    codes, labels = zip(*(_codes(*_values(frame[column])) for column in groups))
     missing = [column for column, own in zip(groups, codes) if (own == MISSING).any()]
     if missing:
         raise _core.DataError(f"{name!r}: the column {missing[0]!r} has rows without a label")
     table = np.stack(codes, axis=1)
     # Groups as their labels are ordered: integers sorted, others in order of first appearance.
     distinct, where = np.unique(table, axis=0, return_inverse=True)
-    where = where.reshape(-1)
+    order = np.argsort(where.reshape(-1), kind="stable")
+    ends = np.cumsum(np.bincount(where.reshape(-1), minlength=len(distinct)))
     rest = frame[[own for own in frame.columns if own not in groups]]
     for place, own in enumerate(distinct):
         group = "/".join(labels[level][code] for level, code in enumerate(own))
-        rows = np.flatnonzero(where == place)
+        rows = order[(ends[place - 1] if place else 0) : ends[place]]
         part = rest.iloc[rows] if hasattr(rest, "iloc") else rest[rows]
-        _add(core, name, group, part, symbol, columns)
+        _add(core, name, group, part.reset_index(drop=True) if hasattr(part, "reset_index") else part, symbol, None)
 
 
-def _add_long(core, name, group, frame, chosen, is_labels):
-    """Add the entries of a table with a column for each axis."""
-    places, value = chosen
-    codes, labels = zip(*(_codes(frame[column], f"{name}: column {column!r}") for column in places)) if places else ((), ())
-    missing = [column for column, own in zip(places, codes) if (own == MISSING).any()]
-    if missing:
-        raise _core.DataError(f"{name!r}: the column {missing[0]!r} has rows without a label")
-    if is_labels:
-        if len(places) != 1:
-            raise _core.DataError(f"{name!r}: labels of an axis are read from a table of one axis, not of {len(places)}")
-        order = np.asarray(codes[0])
-        column, names = _codes(frame[value], f"{name}: column {value!r}")
-        words = np.full(len(labels[0]), MISSING, dtype=np.uint32)
-        words[order] = column
-        core.words(name, group, [len(words)], names, words, [labels[0]])
-        return
-    numbers = _floats(name, frame[value].to_numpy()) if value is not None else np.ones(len(frame))
-    shape = [len(own) for own in labels]
-    core.sparse(name, group, shape, list(codes), numbers, list(labels))
+def _add_table(core, name, group, frame):
+    """Add a frame as a table, which is read by the rules of a file. An index that does not count is its first column."""
+    names, cells = [], []
+    index = frame.index if hasattr(frame, "iloc") else None
+    counts = index is not None and _counts(index)
+    if index is not None and not counts:
+        is_taken = index.name is None or index.name in frame.columns
+        names.append("" if is_taken else str(index.name))
+        cells.append(_cells(index))
+    for place, own in enumerate(frame.columns):
+        names.append(str(own))
+        cells.append(_cells(frame.iloc[:, place] if hasattr(frame, "iloc") else frame[own]))
+    core.table(name, group, names, cells, len(frame), counts)
 
 
-def _codes(column, what):
-    """Which of its distinct labels each entry of a column is: integers sorted, others in order of first appearance."""
-    values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
-    if values.dtype.kind in "iu":
-        distinct, codes = np.unique(values, return_inverse=True)
+def _cells(column):
+    """A column of a table: whole numbers, doubles, or distinct texts with the one of each row."""
+    array, mask = _values(column)
+    kind = array.dtype.kind
+    if kind in "bi" and mask is None:
+        return np.ascontiguousarray(array, dtype=np.int64)
+    if kind == "f" and array.dtype.itemsize <= 8:
+        return np.ascontiguousarray(array if mask is None else np.where(mask, np.nan, array), dtype=np.float64)
+    codes, names = _codes(array, mask)
+    return names, codes
+
+
+def _values(value):
+    """The entries as an array, and which of them are masked, if any is."""
+    if isinstance(value, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(value)
+        return np.asarray(value.data), mask if mask.any() else None
+    if hasattr(value, "to_numpy"):
+        return value.to_numpy(), None
+    if hasattr(value, "values") and not isinstance(value, dict):  # xarray
+        return np.asarray(value.values), None
+    return np.asarray(value), None
+
+
+def _codes(array, mask=None):
+    """Which of its distinct labels each entry is, as text, and these: integers sorted, others in order of first appearance."""
+    array = array.ravel()
+    missing = np.zeros(array.shape, dtype=bool) if mask is None else mask.ravel().copy()
+    if array.dtype.kind in "iu" and not missing.any():
+        distinct, codes = np.unique(array, return_inverse=True)
         return codes.astype(np.uint32), [str(own) for own in distinct.tolist()]
-    if values.dtype.kind == "f":
-        whole = values[~np.isnan(values)]
-        if not (whole == np.floor(whole)).all():
-            raise _core.DataError(f"{what} holds numbers that are no integers where labels are expected")
-        values = np.array([None if np.isnan(own) else int(own) for own in values], dtype=object)
+    if array.dtype.kind == "O":
+        missing |= np.fromiter((_is_missing(own) for own in array), dtype=bool, count=len(array))
+    elif array.dtype.kind in "fM":
+        missing |= array != array
     positions: dict = {}
-    codes = np.empty(len(values), dtype=np.uint32)
-    for row, own in enumerate(values):
-        if _is_missing(own):
-            codes[row] = MISSING
-        else:
-            codes[row] = positions.setdefault(str(own), len(positions))
+    codes = np.full(len(array), MISSING, dtype=np.uint32)
+    there = np.flatnonzero(~missing)
+    codes[there] = [positions.setdefault(own, len(positions)) for own in _texts(array[there])]
     return codes, list(positions)
 
 
 def _is_missing(value):
-    return value is None or value != value
+    """Whether a value is none: ``None``, NaN, NaT, or the ``NA`` of pandas, which is neither equal to itself nor different."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"
+
+
+def _texts(values):
+    """Labels as a table of text has them: whole numbers without a point, days without hours, no blanks around them."""
+    array, _ = _values(values)
+    if array.dtype.kind == "M":
+        for unit in ("D", "s", "ms", "us"):
+            coarse = array.astype(f"datetime64[{unit}]")
+            if (coarse == array).all():
+                array = coarse
+                break
+        return [own.replace("T", " ") for own in np.datetime_as_string(array).tolist()]
+    return [_text(own) for own in array.tolist()]
+
+
+def _text(value):
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
+        return str(int(value))
+    return str(value).strip()
 
 
 def _add_sparse(core, name, group, value, own):
@@ -233,41 +296,40 @@ def _add_sparse(core, name, group, value, own):
     indices = getattr(entries, "coords", None) or (entries.row, entries.col)
     columns = [np.ascontiguousarray(column, dtype=np.uint32) for column in indices]
     numbers = _floats(name, entries.data)
-    core.sparse(name, group, shape, columns, numbers, own or [None] * len(shape))
+    labels, counts = zip(*own)
+    core.sparse(name, group, shape, columns, numbers, list(labels), list(counts))
 
 
 def _holds_text(value):
-    kind = np.asarray(value).dtype.kind
-    return kind in "US" or (kind == "O" and any(isinstance(own, str) for own in np.asarray(value).ravel()))
+    array, _ = _values(value)
+    kind = array.dtype.kind
+    return kind in "USM" or (kind == "O" and any(isinstance(own, str) for own in array.ravel()))
 
 
 def _add_words(core, name, group, value):
     """Add an array whose values are labels of an axis."""
-    own = [_labels(value.index)] if hasattr(value, "index") and hasattr(value, "iloc") else None
-    array = np.asarray(value, dtype=object)
-    codes, names = _codes(array.ravel(), name)
-    core.words(name, group, list(array.shape), names, codes, own or [None] * array.ndim)
+    array, mask = _values(value)
+    codes, names = _codes(array, mask)
+    labels, counts = zip(*(_labels_of(value) or [(None, False)] * array.ndim)) if array.ndim else ((), ())
+    core.words(name, group, list(array.shape), names, codes, list(labels), list(counts))
 
 
-def _dense(name, value, own):
-    """Every entry of an array as doubles in C order, with labels where it has some."""
+def _dense(name, value, own=None):
+    """Every entry of an array as doubles in C order, with labels where it has some, and which of its indices count from 0."""
     if own is None:
         own = _labels_of(value)
-    if isinstance(value, np.ma.MaskedArray):
-        value = value.astype(float).filled(np.nan)
-    elif hasattr(value, "to_numpy"):
-        value = value.to_numpy()
-    elif hasattr(value, "values") and not isinstance(value, dict):  # xarray
-        value = value.values
     try:
-        array = np.asarray(value)
+        array, mask = _values(value)
     except ValueError as error:
         raise _core.DataError(f"{name!r}: {error}; a list of lists needs rows of one length") from None
+    if mask is not None:
+        array = np.where(mask, np.nan, _floats(name, np.where(mask, 0, array)))
     # In C order and aligned, as the fit reads it where it is; otherwise this is a copy.
     values = np.require(_floats(name, array), requirements=("C", "A"))
     # NumPy makes a number an array of one dimension here.
     values = values.reshape(array.shape)
-    return values, own or [None] * values.ndim
+    labels, counts = zip(*own) if own else ([None] * values.ndim, [])
+    return values, list(labels), list(counts)
 
 
 def _floats(name, array):
@@ -303,12 +365,17 @@ def _is_number(value):
         return False
 
 
+def _has_dims(value):
+    """Whether it is an array of xarray."""
+    return hasattr(value, "dims") and hasattr(value, "coords")
+
+
 def _labels_of(value):
-    """The labels of each dimension of a frame, a series or an array of xarray; nothing for other arrays."""
-    if hasattr(value, "dims") and hasattr(value, "coords"):  # xarray
-        return [[str(own) for own in value.coords[dim].values] if dim in value.coords else None for dim in value.dims]
+    """For each dimension of a frame, a series or an array of xarray its labels, and whether its index counts from 0; nothing for other arrays."""
+    if _has_dims(value):
+        return [_labels(value.coords[dim]) if dim in value.coords else (None, False) for dim in value.dims]
     if _is_frame(value):
-        rows = _labels(value.index) if hasattr(value, "index") and not callable(value.index) else None
+        rows = _labels(value.index) if hasattr(value, "index") and not callable(value.index) else (None, False)
         return [rows, _labels(value.columns)]
     if hasattr(value, "index") and hasattr(value, "iloc"):
         return [_labels(value.index)]
@@ -316,7 +383,31 @@ def _labels_of(value):
 
 
 def _labels(index):
-    """The labels of an index; nothing for one that counts from 0."""
-    values = [str(own) for own in index]
-    counts = all(own == str(place) for place, own in enumerate(values))
-    return None if counts else values
+    """The labels of an index and ``False``; nothing and ``True`` for one that counts from 0."""
+    if _is_range(index):
+        return None, True
+    texts = _texts(index)
+    counts = all(own == str(place) for place, own in enumerate(texts))
+    return (None, True) if counts else (texts, False)
+
+
+def _counts(index):
+    """Whether an index is 0, 1, 2 and so on."""
+    return _labels(index)[1]
+
+
+def _is_range(index):
+    """Whether an index is that which a frame of pandas has by itself."""
+    return all(hasattr(index, own) for own in ("start", "stop", "step")) and index.start == 0 and index.step == 1
+
+
+def positions(names, of_fit, what):
+    """Where the labels of an index stand among those of a fit. One that counts from 0, and of which the fit knows no number, is in its order."""
+    labels = _texts(names)
+    where = {label: at for at, label in enumerate(of_fit)}
+    unknown = [label for label in labels if label not in where]
+    if len(unknown) == len(labels) == len(of_fit) and _counts(names):
+        return np.arange(len(labels))
+    if unknown:
+        raise _core.DataError(f"{what} {unknown[0]!r} is not in the fit, which was made from other data")
+    return np.array([where[label] for label in labels], dtype=int)

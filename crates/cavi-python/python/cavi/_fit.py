@@ -12,6 +12,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -21,6 +22,10 @@ from ._program import CaviWarning, Program, opened, tell
 from ._uncertain import Uncertainty
 
 __all__ = ["CaviWarning", "Fit", "Variable", "fit", "load", "pack", "plan", "read", "score"]
+
+
+#: Where, in the directory of rows that were projected, the fit is kept by which they were.
+EARLIER = "earlier"
 
 
 def fit(
@@ -231,14 +236,28 @@ class Fit(Questions, Uncertainty):
     """
 
     def __init__(self, path, _home=None, _settings=None, _understood=None, _data=None, _of=None):
-        self.path = Path(path)
+        self._path = Path(path)
         self._home = _home
         # The data in memory that it was made from, and the fit by which its rows were projected.
         self._data = _data
         self._of = _of
         self._settings = _settings or {}
         self._understood = _understood or []
-        self.summary = json.loads((self.path / "summary.json").read_text(encoding="utf-8"))
+        self._seen = _stamp(self._path)
+        self._text = (self._path / "summary.json").read_text(encoding="utf-8")
+        self.summary = json.loads(self._text)
+
+    @property
+    def path(self) -> Path:
+        """Its directory. Another fit that was written there since is not this one, and is refused."""
+        now = _stamp(self._path)
+        if now is not None and now != self._seen:
+            if (self._path / "summary.json").read_text(encoding="utf-8") != self._text:
+                raise _core.DataError(
+                    f"`{self._path}` holds another fit, which was written there since this one was opened; `cavi.load` opens it, and `fit.save` before that keeps this one"
+                )
+            self._seen = now
+        return self._path
 
     # What the fit says of itself.
 
@@ -298,7 +317,9 @@ class Fit(Questions, Uncertainty):
         directory = self.path / "runs"
         if not directory.is_dir():
             return []
-        return [Fit(own) for own in sorted(directory.iterdir(), key=lambda own: int(own.name))]
+        # A temporary directory goes with the last of the fits in it.
+        own = {"_home": self._home, "_settings": self._settings, "_data": self._data, "_of": self._of}
+        return [Fit(run, **own) for run in sorted(directory.iterdir(), key=lambda run: int(run.name))]
 
     # The latents.
 
@@ -315,7 +336,8 @@ class Fit(Questions, Uncertainty):
         """A file of ``posterior/`` by its name, as ``beta.concentration``; of a ragged variable a dictionary, one for each group."""
         path = self.path / "posterior" / name
         if path.is_dir():
-            return {own.stem: np.load(own) for own in sorted(path.glob("*.npy"))}
+            parts = {_group(own.relative_to(path).with_suffix("")): np.load(own) for own in path.rglob("*.npy")}
+            return self._in_order(parts, name.rpartition(".")[0])
         file = path.with_name(path.name + ".npy")
         if not file.is_file():
             there = sorted({own.name.removesuffix(".npy") for own in (self.path / "posterior").iterdir()})
@@ -326,11 +348,22 @@ class Fit(Questions, Uncertainty):
         """The labels of an axis; of a ragged one a dictionary, one list for each group."""
         path = self.path / "axes" / name
         if path.is_dir():
-            return {own.stem: own.read_text(encoding="utf-8").splitlines() for own in sorted(path.rglob("*.txt"))}
+            parts = {_group(own.relative_to(path).with_suffix("")): _lines(own) for own in path.rglob("*.txt")}
+            return self._in_order(parts, None)
         file = path.with_name(path.name + ".txt")
         if not file.is_file():
             raise KeyError(f"{name!r}; there are {', '.join(sorted(own.stem for own in (self.path / 'axes').iterdir()))}")
-        return file.read_text(encoding="utf-8").splitlines()
+        return _lines(file)
+
+    def _in_order(self, parts, variable):
+        """Parts by group in the order that the fit has of the groups."""
+        variable = variable if variable in self.variables else None
+        groups = ["/".join(label for _, label in own.group) for own in _core.variables(str(self.path), variable)]
+        place = {group: at for at, group in enumerate(dict.fromkeys(groups))}
+        return {group: parts[group] for group in sorted(parts, key=lambda own: (place.get(own, len(place)), own))}
+
+    def __contains__(self, name) -> bool:
+        return name in self.variables
 
     def top(self, name: str, n: int = 10, *, by: str = "weight", over: str | None = None):
         """The largest entries of a latent over one axis: for each position on the others a list of labels and values.
@@ -455,12 +488,14 @@ class Fit(Questions, Uncertainty):
         if target.exists() and any(target.iterdir()):
             raise FileExistsError(f"{target} is not empty")
         shutil.copytree(self.path, target, dirs_exist_ok=True)
+        if self._of is not None and not (target / EARLIER).exists():
+            shutil.copytree(self._of.path, target / EARLIER)
         return target
 
     def __getstate__(self):
-        files = {
-            own.relative_to(self.path).as_posix(): own.read_bytes() for own in self.path.rglob("*") if own.is_file()
-        }
+        files = _files(self.path)
+        if self._of is not None:
+            files = {**{f"{EARLIER}/{name}": own for name, own in _files(self._of.path).items()}, **files}
         return {"files": files, "settings": self._settings, "understood": self._understood}
 
     def __setstate__(self, state):
@@ -481,6 +516,30 @@ class Fit(Questions, Uncertainty):
         text.write(f"<p>{self.summary['model']}: {'converged' if self.converged else 'not converged'} after {self.sweeps} sweeps, ")
         text.write(f"ELBO {self.elbo:.6f}</p>")
         return text.getvalue()
+
+
+def _stamp(path):
+    """What changes when another fit is written to a directory; nothing where it is gone."""
+    try:
+        found = os.stat(path / "summary.json")
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _files(directory):
+    return {own.relative_to(directory).as_posix(): own.read_bytes() for own in directory.rglob("*") if own.is_file()}
+
+
+def _group(path):
+    """The group of a file by its path, labels of nested groups joined by ``/``."""
+    return "/".join(unquote(own) for own in path.parts)
+
+
+def _lines(file):
+    """Labels, which stand one a line. Only a line feed ends a line."""
+    text = file.read_bytes().decode("utf-8")
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 class Variable:

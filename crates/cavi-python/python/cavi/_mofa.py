@@ -200,31 +200,31 @@ def _is_other(own):
 
 
 def _plain(own):
-    """The numbers of a matrix, with its labels where it has some."""
+    """The numbers of a matrix, with the names of its rows and columns where it has some."""
     if hasattr(own, "obs_names"):
-        labels = [_data._labels(own.obs_names), _data._labels(own.var_names)]
+        names = [own.obs_names, own.var_names]
         own = own.X
+    elif _data._is_frame(own):
+        names = [getattr(own, "index", None), own.columns]
+    elif _data._has_dims(own):
+        names = [own.coords[dim] if dim in own.coords else None for dim in own.dims]
     else:
-        labels = _data._labels_of(own) or [None, None]
+        names = [None, None]
     if hasattr(own, "toarray"):
         own = own.toarray()
     elif isinstance(own, np.ma.MaskedArray):
         own = own.astype(float).filled(np.nan)
     elif hasattr(own, "to_numpy"):
         own = own.to_numpy()
-    return _data._floats("data", np.asarray(own)), *labels
+    return _data._floats("data", np.asarray(own)), *names
 
 
-def _positions(labels, of_fit, size, what):
-    if labels is None:
+def _positions(names, of_fit, size, what):
+    if names is None:
         if size != len(of_fit):
             raise _core.DataError(f"{what}s: {size} without labels, and the fit has {len(of_fit)}")
         return np.arange(size)
-    where = {label: at for at, label in enumerate(of_fit)}
-    unknown = [label for label in labels if label not in where]
-    if unknown:
-        raise _core.DataError(f"{what} {unknown[0]!r} is not of the fit; these are the data of another one")
-    return np.array([where[label] for label in labels], dtype=int)
+    return _data.positions(names, of_fit, what)
 
 
 def _by_entries(fit, symbol, labels, is_ragged, data):

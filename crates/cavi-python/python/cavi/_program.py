@@ -54,18 +54,19 @@ def example_data(name: str, directory) -> dict:
 def source(model) -> tuple[str, str]:
     """The text of a program and what messages call it.
 
-    A ``Program`` is itself; a ``Path``, or a text that ends in ``.cavi``, is a file; a text with a line break is the program; any other text
+    A ``Program`` is itself; a text with a line break is the program; a ``Path``, or any other text that ends in ``.cavi``, is a file; what is left
     is the name of a built-in program.
     """
     if isinstance(model, Program):
         return model.text, model.file_name
-    if isinstance(model, os.PathLike) or (isinstance(model, str) and model.endswith(".cavi")):
+    is_text = isinstance(model, str) and "\n" in model
+    if isinstance(model, os.PathLike) or (isinstance(model, str) and not is_text and model.endswith(".cavi")):
         return Path(model).read_text(encoding="utf-8"), os.fspath(model)
     if not isinstance(model, str):
         raise TypeError(
             f"a program is a text, a path or the name of a built-in one, not {type(model).__name__}"
         )
-    if "\n" in model:
+    if is_text:
         return model, "<program>"
     texts = {name: text for name, _, text in _core.builtin()}
     if model in texts:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from . import _calls, _core
-from ._asking import _float, _listed, _read, _table
+from ._asking import _float, _listed, _read, _table, _totals
 from ._program import source as text_of
 from ._program import tell
 
@@ -44,6 +44,7 @@ class Uncertainty:
         """
         inputs = self._asked(data, set, columns, labels, transpose, arrays)
         wanted = [] if names is None else _listed(names)
+        draws = _calls.whole("draws", draws)
         parts, left_out = _core.draw(str(self.path), inputs, wanted, draws, _calls.seed(seed) or 0)
         tell([f"`{name}` has no draws: {reason}" for name, reason in left_out], stacklevel=2)
         found = {}
@@ -342,7 +343,9 @@ def calibrate(
         return (*text_of(own[number]), inputs)
 
     other = None if source is None else read(1)
-    totals = [(name, int(value)) for name, value in (total or {}).items()]
+    totals = _totals(total)
+    fits, draws, sweeps = _calls.whole("fits", fits, 1), _calls.whole("draws", draws, 1), _calls.whole("sweeps", sweeps)
+    restarts, threads = _calls.whole("restarts", restarts, 1), _calls.whole("threads", threads, 1)
     answer, verdicts = _core.calibrated(
         *read(0), other, totals, fits, draws, sweeps, tol, restarts, _calls.seed(seed) or 0, threads
     )

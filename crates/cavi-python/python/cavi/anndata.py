@@ -85,16 +85,9 @@ def write(fit, data, *, name=None, key="cavi") -> None:
 
 
 def _rows(array, dimension, labels, names):
-    """A row for each name, by its label in the fit; by position where names count from 0."""
+    """A row for each name, by its label in the fit; in order where names count from 0 and the fit has no number."""
     table = array if dimension == 0 else array.T
-    wanted = _data._labels(names)
-    if wanted is None:
-        return np.ascontiguousarray(table)
-    where = {label: at for at, label in enumerate(labels)}
-    absent = [label for label in wanted if label not in where]
-    if absent:
-        raise _core.DataError(f"{absent[0]!r} is not in the fit, which was made from other data; expected the AnnData or MuData that it was made from")
-    return np.ascontiguousarray(table[[where[label] for label in wanted]])
+    return np.ascontiguousarray(table[_data.positions(names, labels, "the name")])
 
 
 def factors_of(fit, name):

@@ -477,10 +477,17 @@ class FactorAnalysis(_Linear):
 
 
 def _units(X):
-    """Where the columns of a matrix are, and how wide they are."""
+    """Where the columns of a matrix will be for a fit, and how wide they are; a constant one has no width, and 1 in its place."""
     scale = np.std(X, axis=0, dtype=np.float64)
-    scale[scale == 0] = 1
+    # The mean of equal numbers may differ from them by rounding, and then so does their deviation from 0.
+    scale[(np.min(X, axis=0) == np.max(X, axis=0)) | (scale == 0)] = 1
     return np.mean(X, axis=0, dtype=np.float64), scale
+
+
+def _units_of(fit, name):
+    """What a fit subtracted from the columns of its data, and what it divided them by."""
+    folder = fit.path / "standardised"
+    return np.load(folder / f"{name}.center.npy").reshape(-1), np.load(folder / f"{name}.scale.npy").reshape(-1)
 
 
 class GaussianMixture(ClusterMixin, DensityMixin, _Estimator):
@@ -509,13 +516,13 @@ class GaussianMixture(ClusterMixin, DensityMixin, _Estimator):
 
     def _restated(self, start, before, after):
         # The program's units are standard deviations about the mean, of all rows.
-        (center, scale), (next_center, next_scale) = _units(before), _units(after)
+        (center, scale), (next_center, next_scale) = _units_of(self.fit_, self._data), _units(after)
         start["mu.mean"] = (start["mu.mean"] * scale + center - next_center) / next_scale
         start["tau.rate"] = start["tau.rate"] * (scale / next_scale) ** 2
         return start
 
     def _kept(self, X):
-        center, scale = _units(X)
+        center, scale = _units_of(self.fit_, self._data)
         self.weights_ = self.fit_["pi"].array
         self.means_ = self.fit_.array("mu.mean") * scale + center
         self.covariances_ = self.fit_.array("tau.rate") / self.fit_.array("tau.shape") * scale**2

@@ -158,6 +158,12 @@ impl Axes {
             }
             match facts.resolve(&place, name, set, stated, sort) {
                 Ok(one) => {
+                    problems.extend(
+                        one.labels
+                            .iter()
+                            .flatten()
+                            .find_map(|label| super::labels::no_label(label, &place, &one.origin)),
+                    );
                     self.warnings.extend(one.from_one.iter().map(|file| {
                         format!(
                             "{file}: positions of axis {place} are read from 0, and none of them is 0 (if they count from 1, give \

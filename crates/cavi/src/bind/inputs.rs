@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use cavi_files::{Content, Coordinates, Dense, FileError, ReadOptions, TextOptions, Values};
+use cavi_files::{Columns, Content, Coordinates, Dense, FileError, ReadOptions, TextOptions, Values};
 use cavi_model::Set;
 use cavi_numerics::Numbers;
 
@@ -75,6 +76,18 @@ pub enum Source {
         name: PathBuf,
         /// What it holds.
         content: Content,
+        /// For each dimension whether it has an index that counts from 0, as a frame has by itself, and no other labels. The numbers are labels
+        /// only where other data of the axis have one of them. Shorter than the dimensions: the rest has no index.
+        counts: Vec<bool>,
+    },
+    /// A table in memory, read by the rules of a file with these names in its header.
+    Table {
+        /// Its name, for messages.
+        name: PathBuf,
+        /// Its columns; an index that does not count is the first one.
+        columns: Arc<Columns>,
+        /// Whether its rows have an index that counts from 0.
+        counts: bool,
     },
 }
 
@@ -202,7 +215,7 @@ impl ArrayInput {
 
     /// Values in memory under the name of their array.
     fn in_memory(name: &str, content: Content) -> ArrayInput {
-        let source = Source::Content { name: PathBuf::from(name), content };
+        let source = Source::Content { name: PathBuf::from(name), content, counts: Vec::new() };
         ArrayInput { name: name.to_owned(), group: None, source }
     }
 }
@@ -335,7 +348,9 @@ impl SetInput {
     pub(crate) fn is_same(&self, other: &SetInput) -> bool {
         let place = |source: &Source| match source {
             Source::File { path, column } => (path.clone(), column.clone()),
-            Source::Bytes { name, .. } | Source::Content { name, .. } => (name.clone(), None),
+            Source::Bytes { name, .. } | Source::Content { name, .. } | Source::Table { name, .. } => {
+                (name.clone(), None)
+            }
         };
         let same = match (&self.value, &other.value) {
             (SetValue::Number(one), SetValue::Number(other)) => one == other,
@@ -381,7 +396,7 @@ impl Source {
     pub fn name(&self) -> &Path {
         match self {
             Source::File { path, .. } => path,
-            Source::Bytes { name, .. } | Source::Content { name, .. } => name,
+            Source::Bytes { name, .. } | Source::Content { name, .. } | Source::Table { name, .. } => name,
         }
     }
 
@@ -393,6 +408,18 @@ impl Source {
             }
             Source::Bytes { name, bytes } => cavi_files::read_from(name, bytes.to_vec(), options),
             Source::Content { content, .. } => Ok(content.clone()),
+            Source::Table { name, columns, .. } => cavi_files::read_columns(name, columns, options),
+        }
+    }
+
+    /// For each dimension of what was read of it whether it has an index that counts from 0.
+    pub(super) fn counts(&self, content: &Content) -> Vec<bool> {
+        match (self, content) {
+            (Source::Content { counts, .. }, _) => counts.clone(),
+            (Source::Table { counts, .. }, Content::Dense(dense)) => {
+                vec![*counts && dense.labels.first().is_some_and(Option::is_none)]
+            }
+            (Source::File { .. } | Source::Bytes { .. } | Source::Table { .. }, _) => Vec::new(),
         }
     }
 }

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use cavi_algebra::{AxisId, Symbols};
 use cavi_executor::{Bound, BoundAxis};
 
+use super::data_error::DataError;
+
 /// The labels of every axis. A ragged axis has the labels of all its groups one after another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels {
@@ -61,4 +63,17 @@ pub(super) fn path(
     };
     path.push(own);
     path
+}
+
+/// That a text cannot be a label, since labels are written one a line.
+pub(super) fn no_label(label: &str, place: &str, from: &str) -> Option<DataError> {
+    let what = match label {
+        "" => "is empty",
+        _ if label.contains(['\n', '\r']) => "has a line break in it",
+        _ => return None,
+    };
+    Some(
+        DataError::new(format!("{from}: the label {label:?} of axis {place} {what}"))
+            .possible("labels of one line, none of them empty"),
+    )
 }

@@ -23,6 +23,7 @@ mod values;
 
 mod arithmetic;
 mod compute;
+mod counters;
 mod covariance;
 pub(crate) mod known;
 mod standardise;
@@ -91,6 +92,8 @@ pub struct Binding {
     pub words: Vec<Words>,
     /// What a user may want to know.
     pub notes: Vec<String>,
+    /// Those of the notes that say that an index which counts from 0 was matched by order with the labels of others.
+    pub by_counters: Vec<String>,
     /// What is most likely a mistake.
     pub warnings: Vec<String>,
     /// For each variable whose covariance has no Cholesky factor in double precision, what was added to its diagonal.
@@ -170,6 +173,7 @@ pub(crate) fn bind_in_part(
     let read_as = |fixed: &Option<Fixed>| fixed.as_ref().map_or(&model.symbols, |own| &own.symbols).clone();
     let symbols = &read_as(&fixed);
     let mut pieces = pieces::read(symbols, fixed.as_ref().map_or(inputs, |own| &own.inputs), &mut problems);
+    counters::take_up(symbols, fixed.as_ref().map_or(inputs, |own| &own.inputs), part.frozen, &mut pieces);
     // A file of texts that was not read is no reason to say that there is none.
     if problems.is_empty() {
         problems.extend(texts::refuse_without_texts(inputs, &pieces));
@@ -297,7 +301,8 @@ pub(crate) fn bind_in_part(
     let mut notes = missing(model, &arrays, &axes, &taken);
     notes.extend(jitters.iter().map(|(name, jitter)| jittered(name, *jitter)));
     notes.extend(mapped(symbols, &arrays));
-    notes.extend(by_order);
+    let by_counters = by_order.iter().filter(|own| own.counts).map(|own| own.text.clone()).collect();
+    notes.extend(by_order.into_iter().map(|own| own.text));
     let warnings = [unknown, axes.warnings, suspicions, poor].concat();
     let fixed: Vec<ArrayId> = held.iter().map(|(id, _)| *id).collect();
     held.into_iter().for_each(|(id, values)| arrays[id.index()] = Some(values));
@@ -309,6 +314,7 @@ pub(crate) fn bind_in_part(
         read,
         words,
         notes,
+        by_counters,
         warnings,
         jitters,
         standardised,

@@ -22,9 +22,16 @@ pub(super) struct Piece {
     pub letters: Vec<LetterId>,
     /// For a file of one group of a ragged array: the labels of the group, outermost first.
     pub group: Option<Vec<String>>,
+    /// For each dimension whether it has an index that counts from 0 in the place of labels; the rest has none.
+    pub counts: Vec<bool>,
 }
 
 impl Piece {
+    /// Whether a dimension has an index that counts from 0 in the place of labels.
+    pub fn counts(&self, dimension: usize) -> bool {
+        self.counts.get(dimension).copied().unwrap_or(false)
+    }
+
     /// The file as messages name it.
     pub fn name(&self) -> String {
         self.file.display().to_string()
@@ -141,6 +148,13 @@ pub(super) fn read_one(
         options: &inputs.texts,
         vocabulary: words.as_ref().map(|(from, words)| Vocabulary { words, from }),
     });
+    if matches!(source, Source::Content { .. }) && asked().next().is_some() {
+        return Err(DataError::new(format!(
+            "`--columns {}` names columns, and an array in memory has none",
+            array.name
+        ))
+        .possible("a frame, or a file that is a table"));
+    }
     let read = |dimensions: &[Dimension<'_>], columns: &[ColumnOf<'_>]| {
         let unique = inputs.unique;
         let name = &array.name;
@@ -220,7 +234,8 @@ pub(super) fn read_one(
             array.name
         )));
     }
-    Ok(Piece { array: id, file, content, letters, group })
+    let counts = source.counts(&content);
+    Ok(Piece { array: id, file, content, letters, group, counts })
 }
 
 /// The words that texts are read by: the labels that are given for the axis of words, and where they stand.

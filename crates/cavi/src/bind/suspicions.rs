@@ -238,9 +238,17 @@ pub(super) fn transposed_by_labels(symbols: &Symbols, inputs: &Inputs, pieces: &
     (0..pieces.len()).filter_map(|place| transposed(symbols, inputs, pieces, place)).collect()
 }
 
+/// That files with labels and files without were taken to stand in one order.
+pub(super) struct ByOrder {
+    /// The sentence.
+    pub text: String,
+    /// Whether one without labels has an index that counts.
+    pub counts: bool,
+}
+
 /// For each axis on which some files have labels and others have none: both are taken to stand in one order. Values of index data are labels as
 /// well, where they are no positions.
-pub(super) fn joined_by_order(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece]) -> Vec<String> {
+pub(super) fn joined_by_order(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece]) -> Vec<ByOrder> {
     let mut notes = Vec::new();
     let named = |piece: &Piece| format!("`{}` ({})", symbols.array(piece.array).name, piece.name());
     for axis in (0..symbols.axes.len()).map(AxisId::from) {
@@ -249,7 +257,7 @@ pub(super) fn joined_by_order(symbols: &Symbols, inputs: &Inputs, pieces: &[Piec
             continue;
         }
         let (mut with, mut without) = (BTreeSet::new(), BTreeSet::new());
-        let mut length = 0;
+        let (mut length, mut counts) = (0, false);
         for piece in pieces {
             let name = || named(piece);
             for (dimension, letter) in piece.letters.iter().enumerate() {
@@ -257,6 +265,7 @@ pub(super) fn joined_by_order(symbols: &Symbols, inputs: &Inputs, pieces: &[Piec
                     continue;
                 }
                 let labels = labels_of(&piece.content, dimension);
+                counts |= labels.is_empty() && piece.counts(dimension);
                 // Counters say the order themselves.
                 let is_counter = || labels.iter().enumerate().all(|(place, own)| *own == place.to_string());
                 match (labels.is_empty(), &piece.content) {
@@ -282,12 +291,12 @@ pub(super) fn joined_by_order(symbols: &Symbols, inputs: &Inputs, pieces: &[Piec
         }
         if !with.is_empty() && !without.is_empty() {
             let list = |all: BTreeSet<String>| all.into_iter().collect::<Vec<_>>().join(", ");
-            notes.push(format!(
-                "labels of axis `{}` stand in {}, and none in {}: what has none is taken in the same order",
-                own.name,
-                list(with),
-                list(without)
-            ));
+            let (with, without) = (list(with), list(without));
+            let text = format!(
+                "labels of axis `{}` stand in {with}, and none in {without}: what has none is taken in the same order",
+                own.name
+            );
+            notes.push(ByOrder { text, counts });
         }
     }
     notes

@@ -10,6 +10,7 @@ use cavi_syntax::ast::{Allocations, Warmup as Line};
 
 use super::Glances;
 use crate::batch::Batch;
+use crate::bind::DataError;
 use crate::checkpoint::Checkpoints;
 use crate::shards::Shards;
 use crate::start::Given;
@@ -68,6 +69,21 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Refuses settings of which no fit can be run.
+    ///
+    /// # Errors
+    /// A tolerance that is no number, infinite or below 0; a bound that is computed never.
+    pub(crate) fn check(&self) -> Result<(), DataError> {
+        if let Some(tolerance) = self.tolerance.filter(|own| !(own.is_finite() && *own >= 0.0)) {
+            return Err(DataError::new(format!("`--tol {tolerance}`"))
+                .possible("a number, 0 or greater, such as `1e-6`"));
+        }
+        if self.elbo_every == 0 {
+            return Err(DataError::new("`--elbo-every 0`").possible("a whole number, 1 or greater"));
+        }
+        Ok(())
+    }
+
     /// Whether the fit is to stop.
     pub(crate) fn is_stopped(&self) -> bool {
         is_stopped(self.stop.as_ref())

@@ -4,4 +4,5 @@
 mod binding;
 mod journey;
 mod kernels;
+mod memory;
 mod psis;
