@@ -173,7 +173,7 @@ fn listed_data_know_no_product_of_sizes() {
          theta[k] ~ Gamma(1, rate = 1)\ny[i, j] ~ Poisson(sum[k](theta[k] * x[i, j, k]))\n",
     );
     let listed = |indices: [&[u32]; 3], values: &[f64]| BoundArray::Sparse {
-        indices: indices[..].iter().filter(|own| !own.is_empty()).map(|own| own.to_vec()).collect(),
+        indices: indices[..].iter().filter(|own| !own.is_empty()).map(|own| own.to_vec().into()).collect(),
         values: values.to_vec().into(),
         observed: None,
         unlisted_zero: true,

@@ -64,6 +64,7 @@ pub(crate) use rotate::{Space, prior_pairs};
 use site_state::SiteState;
 use sites::Sites;
 use state::{Given, State};
+pub(crate) use sweep::LIGHT;
 pub use sweep::Swept;
 
 /// A run: q, what follows from it, and how it moves.

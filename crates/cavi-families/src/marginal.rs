@@ -409,7 +409,7 @@ mod tests {
                 assert!((own / p - 1.0).abs() < 2e-9, "{a} {b} at {p}: {own}");
             }
         }
-        for n in [1e8, 2e10, 2e14, 1e18] {
+        for n in [1e8_f64, 2e10, 2e14, 1e18] {
             let sd = (0.25 / (2.0 * n)).sqrt();
             for (p, z) in [(0.05, -1.6448536269514722), (0.5, 0.0), (0.95, 1.6448536269514722)] {
                 let x = log_odds_quantile(n, n, p);

@@ -127,7 +127,7 @@ pub fn copy(from: &Path, to: &Path, force: bool) -> Result<(), Error> {
     if same {
         return Ok(());
     }
-    Writer::open(to, force)?.write(|place| {
+    Writer::open(to, &[from], force)?.write(|place| {
         copy_files(from, place)
             .map_err(|error| DataError::new(format!("`{}` cannot be copied: {error}", from.display())).into())
     })

@@ -58,6 +58,14 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Whether a sweep that fails leaves what it began with; else the blocks before the one that failed stay updated.
+    pub fn keeps_state(&self) -> bool {
+        match self {
+            Runner::Whole(own) => own.keeps_state(),
+            Runner::Shards(_) => true,
+        }
+    }
+
     /// The evidence lower bound, allocations at their optimum.
     pub fn elbo(&mut self) -> f64 {
         match self {

@@ -209,7 +209,10 @@ pub fn read_from(name: &Path, bytes: Vec<u8>, options: &ReadOptions<'_>) -> Resu
 /// # Errors
 /// As [`read`]; columns of another length than the table, or of another number than its names.
 pub fn read_columns(name: &Path, columns: &Columns, options: &ReadOptions<'_>) -> Result<Content, FileError> {
-    columns.check().and_then(|()| table::read_columns(columns, options)).map_err(|error| error.in_file(name))
+    columns
+        .check()
+        .and_then(|()| table::read_columns(columns.clone(), options))
+        .map_err(|error| error.in_file(name))
 }
 
 /// Reads a folder of texts, or one as 10x pipelines write it.

@@ -627,7 +627,7 @@ mod tests {
             texts: None,
             lines: None,
         });
-        let source = Source::Content { name: "x.npz".into(), content };
+        let source = Source::Content { name: "x.npz".into(), content, counts: Vec::new() };
         let data = vec![ArrayInput { name: "x".to_owned(), group: None, source }];
         bind(&model, &Inputs { data, transpose, ..Inputs::default() })
     }

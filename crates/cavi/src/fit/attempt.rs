@@ -474,6 +474,10 @@ impl Context<'_> {
                     if sweep == 1 {
                         return Err(Lost::Run(FitError::Wrong(vec![diagnostic]), 0));
                     }
+                    if !executor.keeps_state() {
+                        let elbo = executor.elbo();
+                        own.elbo = if elbo.is_finite() { elbo } else { own.elbo };
+                    }
                     failure = Some(diagnostic);
                     break;
                 }
