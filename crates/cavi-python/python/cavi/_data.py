@@ -66,8 +66,6 @@ def inputs(program, data, settings, columns=None, labels=None, transpose=None, h
     if fix:
         held = _core.Inputs([], [], [], [], [], [], False)
         known = {own[0]: own for own in program.latent_symbols}
-        for name, own in pairs.items():
-            held.columns(name, own)
         for name, group, own in fixed:
             _add(held, name, group, own, known.get(name), (columns or {}).get(name))
         core.hold(fixed_texts, held)

@@ -1,9 +1,10 @@
 //! Indices that count from 0: those that a frame has by itself, and that say nothing of which row is which unless other data know the
 //! same numbers.
 //!
-//! The labels of a dimension whose index is 0, 1, ..., n - 1 are these numbers where anything else that is known of the axis has one of
-//! them as a label: `y` in the order 2, 0, 1 beside `x` in the order 0, 1, 2 is matched by number. Where nothing has one, the dimension
-//! has no labels, and its positions are taken in order, as those of an array without an index.
+//! The labels of a dimension whose index is 0, 1, ..., n - 1 are these numbers where something else that is known of the axis has none but such
+//! numbers as its labels, or all of them among its labels: `y` in the order 2, 0, 1 beside `x` in the order 0, 1, 2 is matched by number, and so
+//! is what is left of `y` without some rows. Beside other labels (`a`, `b`, `c`, or 1, 2, 3) the dimension has no labels, and its positions are
+//! taken in order, as those of an array without an index.
 
 use cavi_algebra::{AxisId, Symbols};
 use cavi_files::Content;
@@ -15,27 +16,97 @@ use super::suspicions::labels_of;
 
 /// Labels the dimensions whose index counts, where something else on their axis has one of the numbers as a label.
 pub(super) fn take_up(symbols: &Symbols, inputs: &Inputs, frozen: Option<&Frozen>, pieces: &mut [Piece]) {
-    let mut wanted: Vec<(usize, usize, usize)> = Vec::new();
-    for (place, piece) in pieces.iter().enumerate() {
-        for dimension in (0..piece.letters.len()).filter(|own| piece.counts(*own)) {
-            let Some(size) = size(&piece.content, dimension) else { continue };
-            if is_known(symbols, inputs, frozen, pieces, (place, dimension), size) {
-                wanted.push((place, dimension, size));
+    if !pieces.iter().any(|piece| piece.counts.contains(&true)) {
+        return;
+    }
+    let known = known(symbols, inputs, frozen, pieces);
+    for piece in pieces {
+        for dimension in 0..piece.letters.len() {
+            let Some(size) = size(&piece.content, dimension).filter(|_| piece.counts(dimension)) else {
+                continue;
+            };
+            let axis = symbols.letter(piece.letters[dimension]).axis;
+            let of_group =
+                |own: &Known| own.group.is_none() || piece.group.is_none() || own.group == piece.group;
+            if known.iter().any(|own| own.axis == axis && own.has_numbers_below(size) && of_group(own)) {
+                label(piece, dimension, size);
             }
         }
     }
-    for (place, dimension, size) in wanted {
-        let piece = &mut pieces[place];
-        let dimensions = piece.letters.len();
-        let labels = match &mut piece.content {
-            Content::Dense(dense) => &mut dense.labels,
-            Content::Coordinates(entries) => &mut entries.labels,
-            Content::Long(_) | Content::Documents(_) => continue,
-        };
-        labels.resize(dimensions, None);
-        labels[dimension] = Some((0..size).map(|position| position.to_string()).collect());
-        piece.counts[dimension] = false;
+}
+
+/// The numbers that something has as labels of an axis.
+struct Known {
+    axis: AxisId,
+    /// The group of a file of one group.
+    group: Option<Vec<String>>,
+    /// The greatest label, where all of them are numbers.
+    greatest: Option<usize>,
+    /// The least number that is no label.
+    lacks: usize,
+}
+
+impl Known {
+    /// Of these labels; `None` without any.
+    fn of<'a>(
+        axis: AxisId,
+        group: Option<Vec<String>>,
+        labels: impl Iterator<Item = &'a str>,
+    ) -> Option<Known> {
+        let (mut numbers, mut are_all) = (Vec::new(), true);
+        for label in labels {
+            match label.parse::<usize>().ok().filter(|own| own.to_string() == label) {
+                Some(number) => numbers.push(number),
+                None => are_all = false,
+            }
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        let greatest = *numbers.last()?;
+        let lacks = numbers.iter().enumerate().find(|(place, own)| place != *own);
+        let lacks = lacks.map_or(numbers.len(), |(place, _)| place);
+        Some(Known { axis, group, greatest: are_all.then_some(greatest), lacks })
     }
+
+    /// Whether all labels are numbers below a size, or all numbers below it are labels.
+    fn has_numbers_below(&self, size: usize) -> bool {
+        self.greatest.is_some_and(|own| own < size) || self.lacks >= size
+    }
+}
+
+/// Everything that has numbers as labels, for each axis.
+fn known(symbols: &Symbols, inputs: &Inputs, frozen: Option<&Frozen>, pieces: &[Piece]) -> Vec<Known> {
+    let mut known = Vec::new();
+    for piece in pieces {
+        for (dimension, letter) in piece.letters.iter().enumerate() {
+            let labels = labels_of(&piece.content, dimension).into_iter();
+            known.extend(Known::of(symbols.letter(*letter).axis, piece.group.clone(), labels));
+        }
+    }
+    for axis in (0..symbols.axes.len()).map(AxisId::from) {
+        let name = &symbols.axis(axis).name;
+        // A file that cannot be read is reported where the axis is resolved.
+        let given = inputs.labels.iter().filter(|own| own.axis == *name);
+        let given: Vec<String> = given.filter_map(|own| own.source.read().ok()).flatten().collect();
+        let earlier =
+            frozen.and_then(|own| own.labels.get(&axis)).into_iter().flat_map(|groups| groups.values());
+        let labels = given.iter().chain(earlier.flatten()).map(String::as_str);
+        known.extend(Known::of(axis, None, labels));
+    }
+    known
+}
+
+/// Gives a dimension the numbers of its positions as labels.
+fn label(piece: &mut Piece, dimension: usize, size: usize) {
+    let dimensions = piece.letters.len();
+    let labels = match &mut piece.content {
+        Content::Dense(dense) => &mut dense.labels,
+        Content::Coordinates(entries) => &mut entries.labels,
+        Content::Long(_) | Content::Documents(_) => return,
+    };
+    labels.resize(dimensions, None);
+    labels[dimension] = Some((0..size).map(|position| position.to_string()).collect());
+    piece.counts[dimension] = false;
 }
 
 /// The size of a dimension without labels of its own.
@@ -47,44 +118,4 @@ fn size(content: &Content, dimension: usize) -> Option<usize> {
         }
         Content::Long(_) | Content::Documents(_) => None,
     }
-}
-
-/// Whether anything beside a dimension has a number below `size` as a label of its axis.
-fn is_known(
-    symbols: &Symbols,
-    inputs: &Inputs,
-    frozen: Option<&Frozen>,
-    pieces: &[Piece],
-    (place, dimension): (usize, usize),
-    size: usize,
-) -> bool {
-    let own = &pieces[place];
-    let axis = symbols.letter(own.letters[dimension]).axis;
-    let is_number =
-        |label: &str| label.parse::<usize>().is_ok_and(|found| found < size && found.to_string() == label);
-    let in_pieces = || {
-        pieces.iter().enumerate().any(|(other, piece)| {
-            let of_group = piece.group.is_none() || own.group.is_none() || piece.group == own.group;
-            let mut dimensions = piece.letters.iter().enumerate();
-            of_group
-                && dimensions.any(|(number, letter)| {
-                    (other, number) != (place, dimension)
-                        && symbols.letter(*letter).axis == axis
-                        && labels_of(&piece.content, number).into_iter().any(is_number)
-                })
-        })
-    };
-    let given = || of_options(symbols, inputs, axis).iter().any(|label| is_number(label));
-    let earlier = || {
-        let groups = frozen.and_then(|own| own.labels.get(&axis));
-        groups.into_iter().flat_map(|groups| groups.values()).flatten().any(|label| is_number(label))
-    };
-    in_pieces() || given() || earlier()
-}
-
-/// The labels that options give an axis. A file that cannot be read is reported where the axis is resolved.
-fn of_options(symbols: &Symbols, inputs: &Inputs, axis: AxisId) -> Vec<String> {
-    let name = &symbols.axis(axis).name;
-    let given = inputs.labels.iter().filter(|own| own.axis == *name);
-    given.filter_map(|own| own.source.read().ok()).flatten().collect()
 }
