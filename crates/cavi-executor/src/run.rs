@@ -44,7 +44,7 @@ mod sites;
 use std::ops::Range;
 use std::sync::Arc;
 
-use cavi_algebra::{BlockId, Equations};
+use cavi_algebra::{BlockId, Equations, Moment};
 use cavi_numerics::kernels::masked::Mask;
 use cavi_numerics::{KeptScratch, release_scratch};
 
@@ -54,7 +54,6 @@ use crate::layout::Parameters;
 use crate::plan::{Plan, Precision, Unplanned, plan};
 use crate::trouble::Trouble;
 pub use ascend::Allocations;
-pub(crate) use ascend::undefined;
 use bound::Total;
 pub(crate) use buffers::Array;
 pub(crate) use extrapolate::{coordinates, move_to};
@@ -64,7 +63,6 @@ pub(crate) use rotate::{Space, prior_pairs};
 use site_state::SiteState;
 use sites::Sites;
 use state::{Given, State};
-pub(crate) use sweep::LIGHT;
 pub use sweep::Swept;
 
 /// A run: q, what follows from it, and how it moves.
@@ -90,6 +88,9 @@ struct Moves<'a> {
     climbing: Vec<Option<Arc<Vec<Coordinates<'a>>>>>,
     /// The blocks that the last sweep moves, with their parameters before it.
     before: Vec<(BlockId, Vec<Vec<f64>>)>,
+    /// What allocations by means read under logarithms, and how many sweeps it was not looked at.
+    means: Option<Vec<Moment>>,
+    unseen: u32,
 }
 
 impl<'a> Executor<'a> {
@@ -138,8 +139,13 @@ impl<'a> Executor<'a> {
         let sites = Sites::new(&mut plan, bound);
         let state = State::new(plan, equations, bound, parameters, stored, given)?;
         let blocks = equations.blocks.len();
-        let moves =
-            Moves { bands: vec![Vec::new(); blocks], climbing: vec![None; blocks], before: Vec::new() };
+        let moves = Moves {
+            bands: vec![Vec::new(); blocks],
+            climbing: vec![None; blocks],
+            before: Vec::new(),
+            means: None,
+            unseen: 0,
+        };
         // What constants took is not taken again.
         release_scratch();
         Ok(Executor {

@@ -11,6 +11,9 @@ pub const VISIT: usize = 20;
 /// Some blocks; more than these few are listed on the heap.
 pub type Blocks = SmallVec<[BlockId; 8]>;
 
+/// A copy of so many numbers takes no time that could be measured, next to any sweep that moves them.
+pub(crate) const LIGHT: usize = 1 << 17;
+
 /// The items of a sweep, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
@@ -47,8 +50,14 @@ impl Schedule {
     }
 
     /// The blocks that the schedule updates, in order of their first visit.
-    pub fn blocks(&self) -> Vec<BlockId> {
-        cavi_algebra::dedup(self.items.iter().flat_map(Item::blocks).collect())
+    pub fn blocks(&self) -> Blocks {
+        let mut blocks = Blocks::new();
+        for block in self.items.iter().flat_map(Item::blocks) {
+            if !blocks.contains(&block) {
+                blocks.push(block);
+            }
+        }
+        blocks
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use cavi_algebra::BlockId;
+use cavi_numerics::lbfgs::{End, Found};
 
 /// A copy of a block that has no update, and why.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +22,16 @@ const ELSEWHERE: &str = "it has no update at positions of another shard";
 const APART: &str = "the shards of the data have come apart: ";
 
 impl Trouble {
+    /// That of a point whose search has no direction where it begins: such a point is at no maximum that anything knows of. No one
+    /// copy is to blame. An objective that is infinite is left to later sweeps, and is said of the bound.
+    pub(crate) fn undefined(block: BlockId, found: &Found) -> Option<Trouble> {
+        if found.end != End::Undefined || found.value.is_infinite() {
+            return None;
+        }
+        let what = if found.value.is_nan() { "its objective" } else { "the derivative of its objective" };
+        Some(Trouble { block, copy: Vec::new(), reason: format!("{what} is no number where it starts") })
+    }
+
     /// That another shard of the data has trouble with a block, or that the shards have come apart, with the reason.
     pub(crate) fn of_another(block: BlockId, apart: Option<String>) -> Trouble {
         let reason = apart.map_or_else(|| ELSEWHERE.to_owned(), |why| format!("{APART}{why}"));

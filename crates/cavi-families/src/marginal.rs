@@ -405,8 +405,8 @@ mod tests {
             for p in [0.001, 0.05, 0.5, 0.95, 0.999] {
                 let t = log_odds_quantile(a, b, p);
                 let own = incomplete_beta(a, b, t, ln_beta(a, b));
-                // The logarithms of the two parts of the density are rounded at 1e-16 of a million.
-                assert!((own / p - 1.0).abs() < 2e-9, "{a} {b} at {p}: {own}");
+                // The logarithms of the two parts of the density are rounded at 1e-16 of some millions.
+                assert!((own / p - 1.0).abs() < 2e-8, "{a} {b} at {p}: {own}");
             }
         }
         for n in [1e8_f64, 2e10, 2e14, 1e18] {

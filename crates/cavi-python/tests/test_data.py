@@ -191,7 +191,7 @@ x[n] ~ Normal(m, sd = s[n])
         (np.ones((2, 2, 2)), "x"),
         ("no-such-file.csv", "no such file"),
         (pd.DataFrame(COUNTS, index=list("aabcdef"), columns=list("uvwxy")), "stands twice"),
-        (pd.DataFrame({"row": [1], "column": [2], "a": [1.0], "b": [2.0]}), "which one holds the values"),
+        (pd.DataFrame({"row": [1], "column": [2], "a": [1.0], "b": [2.0]}), "may hold the values"),
     ],
 )
 def test_wrong_data_are_answered_in_words(given, message):

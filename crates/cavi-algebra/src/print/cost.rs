@@ -86,13 +86,13 @@ impl Derivation<'_> {
         let natural = block.natural.iter();
         for (sum, letters) in natural.map(|own| (&own.coefficient, own.slots.as_slice())) {
             let kept = block.plates.iter().chain(letters).copied().collect();
-            self.of_sum(sum, &kept, &[], &mut sizes);
+            self.of_sum(self.symbols(), sum, &kept, &[], &mut sizes);
         }
         if let Some(ascent) = &block.ascent {
-            self.of_sum(&ascent.objective, &BTreeSet::new(), &[], &mut sizes);
+            self.of_sum(self.symbols(), &ascent.objective, &BTreeSet::new(), &[], &mut sizes);
             for (slices, gradient) in block.slices.iter().zip(&ascent.gradient) {
                 let kept = block.plates.iter().chain(slices).copied().collect();
-                self.of_sum(gradient, &kept, &[], &mut sizes);
+                self.of_sum(self.symbols(), gradient, &kept, &[], &mut sizes);
             }
         }
         sizes.extend(self.elements(block));
@@ -125,25 +125,21 @@ impl Derivation<'_> {
     fn of_site(&self, site: &Site, sizes: &mut BTreeSet<Size>) {
         let listed = listed(self.symbols(), &site.weight);
         for addend in &site.addends {
-            let letters: BTreeSet<LetterId> = self.closed(site.plates.iter().chain(&addend.letters).copied());
+            let letters: BTreeSet<LetterId> =
+                closed(self.symbols(), site.plates.iter().chain(&addend.letters).copied());
             sizes.insert(Shape { letters, listed: listed.clone() }.size(self.symbols()));
         }
     }
 
     fn of_auxiliary(&self, own: &Auxiliary, sizes: &mut BTreeSet<Size>) {
         let kept = own.plates.iter().copied().collect();
-        self.of_sum(&own.square, &kept, &[], sizes);
-    }
-
-    /// Letters with their ancestors.
-    fn closed(&self, letters: impl Iterator<Item = LetterId>) -> BTreeSet<LetterId> {
-        letters.flat_map(|letter| self.symbols().lineage(letter)).collect()
+        self.of_sum(self.symbols(), &own.square, &kept, &[], sizes);
     }
 
     /// How many numbers a block has.
     fn elements(&self, block: &Block) -> Vec<Size> {
         let each = block.slices.iter().map(|slices| {
-            let letters = self.closed(block.plates.iter().chain(slices).copied());
+            let letters = closed(self.symbols(), block.plates.iter().chain(slices).copied());
             Shape { letters, listed: BTreeSet::new() }.size(self.symbols())
         });
         each.collect()
@@ -169,14 +165,28 @@ impl Derivation<'_> {
     }
 
     /// What a sum costs, for all values of the letters that are kept.
-    fn of_sum(&self, sum: &Sum, kept: &BTreeSet<LetterId>, above: &[Shape], sizes: &mut BTreeSet<Size>) {
+    fn of_sum(
+        &self,
+        symbols: &Symbols,
+        sum: &Sum,
+        kept: &BTreeSet<LetterId>,
+        above: &[Shape],
+        sizes: &mut BTreeSet<Size>,
+    ) {
         for term in &sum.terms {
-            self.of_term(term, kept, above, sizes);
+            self.of_term(symbols, term, kept, above, sizes);
         }
     }
 
-    fn of_term(&self, term: &Term, kept: &BTreeSet<LetterId>, above: &[Shape], sizes: &mut BTreeSet<Size>) {
-        let symbols = self.symbols();
+    /// The same of a term, whose letters are those of `symbols`.
+    fn of_term(
+        &self,
+        symbols: &Symbols,
+        term: &Term,
+        kept: &BTreeSet<LetterId>,
+        above: &[Shape],
+        sizes: &mut BTreeSet<Size>,
+    ) {
         // The rest of an expected square is a sum of products with the factors beside it.
         let square = term.factors.iter().position(|own| matches!(own.atom, Atom::ExpectedSquare(_)));
         if let Some(place) = square
@@ -187,7 +197,7 @@ impl Derivation<'_> {
                 whole.factors.remove(place);
                 whole.factors.extend(spread.factors.iter().cloned());
                 whole.sums.extend(spread.sums.iter().copied());
-                self.of_term(&whole, kept, above, sizes);
+                self.of_term(symbols, &whole, kept, above, sizes);
             }
         }
         // A letter that data choose, `i = item[t]`, has one value for each `t`.
@@ -203,7 +213,10 @@ impl Derivation<'_> {
                 kept.extend(letters.iter().flat_map(|own| symbols.lineage(*own)));
                 bare.sums.retain(|own| !kept.contains(own));
             }
-            return self.of_term(&substitute(&mut symbols.clone(), &bare, &map), &kept, above, sizes);
+            // Summed letters may get new names.
+            let mut with_new = symbols.clone();
+            let bare = substitute(&mut with_new, &bare, &map);
+            return self.of_term(&with_new, &bare, &kept, above, sizes);
         }
         // A condition over entries is one of those that list them.
         let mut shapes: Vec<Shape> = Vec::new();
@@ -222,7 +235,7 @@ impl Derivation<'_> {
                     let mut letters = Vec::new();
                     plates.iter().for_each(|subscript| subscript.letters(&mut letters));
                     for addend in own {
-                        let all = self.closed(letters.iter().chain(&addend.letters).copied());
+                        let all = closed(symbols, letters.iter().chain(&addend.letters).copied());
                         sizes.insert(self.masked(all, &masks).size(symbols));
                     }
                     letters
@@ -230,14 +243,14 @@ impl Derivation<'_> {
                 atom => {
                     let free = atom.free_letters(symbols);
                     for inner in atom.nested() {
-                        self.of_sum(inner, &free.iter().copied().collect(), &masks, sizes);
+                        self.of_sum(symbols, inner, &free.iter().copied().collect(), &masks, sizes);
                     }
                     free
                 }
             };
             let own = shape_of_data(symbols, &factor.atom);
             shapes.push(own.unwrap_or_else(|| Shape {
-                letters: self.closed(letters.into_iter()),
+                letters: closed(symbols, letters.into_iter()),
                 listed: BTreeSet::new(),
             }));
         }
@@ -387,4 +400,9 @@ fn listed(symbols: &Symbols, weight: &Sum) -> BTreeSet<(ArrayId, Vec<LetterId>)>
     let [term] = weight.terms.as_slice() else { return BTreeSet::new() };
     let shapes = term.factors.iter().filter_map(|own| shape_of_data(symbols, &own.atom));
     shapes.flat_map(|own| own.listed).collect()
+}
+
+/// Letters with their ancestors.
+fn closed(symbols: &Symbols, letters: impl Iterator<Item = LetterId>) -> BTreeSet<LetterId> {
+    letters.flat_map(|letter| symbols.lineage(letter)).collect()
 }

@@ -8,7 +8,6 @@ use cavi_numerics::lbfgs::maximise;
 
 use super::coordinates::{Coordinates, Line};
 use super::{Interpreter, Partition};
-use crate::run::undefined;
 use crate::schedule::VISIT;
 use crate::trouble::Trouble;
 
@@ -90,7 +89,7 @@ impl Interpreter<'_> {
             if found.steps > 0 { put(members(&coordinates, &start, &whole(&found.at))) } else { start };
         self.now.parameters.blocks[id.index()] = moved;
         self.now.expect(&self.context, id);
-        undefined(id, &found).map_or(Ok(()), Err)
+        Trouble::undefined(id, &found).map_or(Ok(()), Err)
     }
 
     /// Every copy to the maximum of the objective in it.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cavi_algebra::{BlockId, SiteId, Support};
 use cavi_numerics::Scratch;
-use cavi_numerics::lbfgs::{End as Search, Found, maximise};
+use cavi_numerics::lbfgs::maximise;
 use cavi_numerics::newton::{STEPS, Searches};
 use smallvec::SmallVec;
 
@@ -26,16 +26,6 @@ pub enum Allocations {
     Held,
     /// Those at their optimum for the point, at every evaluation.
     Optimal,
-}
-
-/// The trouble of a point whose search has no direction where it begins: such a point is at no maximum that anything knows of. No one
-/// copy is to blame. An objective that is infinite is left to later sweeps, and is said of the bound.
-pub(crate) fn undefined(block: BlockId, found: &Found) -> Option<Trouble> {
-    if found.end != Search::Undefined || found.value.is_infinite() {
-        return None;
-    }
-    let what = if found.value.is_nan() { "its objective" } else { "the derivative of its objective" };
-    Some(Trouble { block, copy: Vec::new(), reason: format!("{what} is no number where it starts") })
 }
 
 /// A decrease of the objective by at most this share of the sum of the absolute values of its terms is rounding.
@@ -124,7 +114,7 @@ impl<'a> Executor<'a> {
             }
             self.state.touch(id);
         }
-        undefined(id, &found).map_or(Ok(()), |trouble| Err(trouble.into()))
+        Trouble::undefined(id, &found).map_or(Ok(()), |trouble| Err(trouble.into()))
     }
 
     /// The coordinates in which the members of a block climb.

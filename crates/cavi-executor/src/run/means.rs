@@ -40,14 +40,27 @@ fn under_logs(equations: &Equations) -> Vec<&Moment> {
     found
 }
 
+/// Means are looked at after the first sweep and after every 16th from there on.
+const EVERY: u32 = 16;
+
 impl Executor<'_> {
-    /// Refuses expectations that allocations by means read and that are not finite. Called after whole sweeps: at the start of a fit
-    /// factors need no mean.
+    /// Refuses expectations that allocations by means read and that are not finite. Called after whole sweeps, of which it looks at one in
+    /// [`EVERY`], since an infinite mean stays so where its data say nothing; at the start of a fit factors need no mean.
     pub(super) fn require_means(&mut self) -> Result<(), Trouble> {
-        let moments = under_logs(self.state.work.equations);
-        let Some(first) = moments.first().map(|moment| moment.block) else { return Ok(()) };
-        let outcome = moments.iter().try_for_each(|moment| self.state.require_mean(moment));
-        self.state.agree("means", first, outcome)
+        let equations = self.state.work.equations;
+        let moments =
+            self.moves.means.take().unwrap_or_else(|| under_logs(equations).into_iter().cloned().collect());
+        let is_due = self.moves.unseen == 0;
+        self.moves.unseen = (self.moves.unseen + 1) % EVERY;
+        let outcome = match moments.first().map(|moment| moment.block).filter(|_| is_due) {
+            None => Ok(()),
+            Some(first) => {
+                let outcome = moments.iter().try_for_each(|moment| self.state.require_mean(moment));
+                self.state.agree("means", first, outcome)
+            }
+        };
+        self.moves.means = Some(moments);
+        outcome
     }
 }
 

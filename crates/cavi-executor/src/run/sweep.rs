@@ -9,13 +9,10 @@ use cavi_algebra::BlockId;
 use super::ascend::Allocations;
 use super::{Executor, Trouble};
 use crate::schedule::walk::{self, Walker};
-use crate::schedule::{Item, Schedule};
+use crate::schedule::{Item, LIGHT, Schedule};
 
 /// A sweep in which a block is updated as many times on average is long, and may be stopped on its way.
 const LONG: u64 = 8;
-
-/// A copy of so many numbers takes no time that could be measured, next to any sweep that moves them.
-pub(crate) const LIGHT: usize = 1 << 17;
 
 /// How a sweep ended.
 #[must_use]

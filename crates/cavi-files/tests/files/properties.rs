@@ -79,7 +79,8 @@ proptest! {
         last_line_end: bool,
     ) {
         let rows: Vec<&[Option<f64>]> = cells.chunks_exact(width).collect();
-        prop_assume!(!rows.is_empty());
+        // Empty lines at the end of a table of one column are no rows.
+        prop_assume!(rows.last().is_some_and(|row| width > 1 || row[0].is_some()));
         let mut text = String::new();
         if has_header {
             text += &(0..width).map(|column| format!("c{column}")).collect::<Vec<_>>().join(",");

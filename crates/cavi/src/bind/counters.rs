@@ -1,9 +1,10 @@
 //! Indices that count from 0: those that a frame has by itself, and that say nothing of which row is which unless other data know the
 //! same numbers.
 //!
-//! The labels of a dimension whose index is 0, 1, ..., n - 1 are these numbers where anything else that is known of the axis has one of
-//! them as a label: `y` in the order 2, 0, 1 beside `x` in the order 0, 1, 2 is matched by number. Where nothing has one, the dimension
-//! has no labels, and its positions are taken in order, as those of an array without an index.
+//! The labels of a dimension whose index is 0, 1, ..., n - 1 are these numbers where something else that is known of the axis has none but such
+//! numbers as its labels, or all of them among its labels: `y` in the order 2, 0, 1 beside `x` in the order 0, 1, 2 is matched by number, and so
+//! is what is left of `y` without some rows. Beside other labels (`a`, `b`, `c`, or 1, 2, 3) the dimension has no labels, and its positions are
+//! taken in order, as those of an array without an index.
 
 use cavi_algebra::{AxisId, Symbols};
 use cavi_files::Content;
@@ -27,20 +28,50 @@ pub(super) fn take_up(symbols: &Symbols, inputs: &Inputs, frozen: Option<&Frozen
             let axis = symbols.letter(piece.letters[dimension]).axis;
             let of_group =
                 |own: &Known| own.group.is_none() || piece.group.is_none() || own.group == piece.group;
-            if known.iter().any(|own| own.axis == axis && own.least < size && of_group(own)) {
+            if known.iter().any(|own| own.axis == axis && own.has_numbers_below(size) && of_group(own)) {
                 label(piece, dimension, size);
             }
         }
     }
 }
 
-/// That something has numbers as labels of an axis.
+/// The numbers that something has as labels of an axis.
 struct Known {
     axis: AxisId,
     /// The group of a file of one group.
     group: Option<Vec<String>>,
-    /// The least of the numbers: an index that counts has all numbers below its size.
-    least: usize,
+    /// The greatest label, where all of them are numbers.
+    greatest: Option<usize>,
+    /// The least number that is no label.
+    lacks: usize,
+}
+
+impl Known {
+    /// Of these labels; `None` without any.
+    fn of<'a>(
+        axis: AxisId,
+        group: Option<Vec<String>>,
+        labels: impl Iterator<Item = &'a str>,
+    ) -> Option<Known> {
+        let (mut numbers, mut are_all) = (Vec::new(), true);
+        for label in labels {
+            match label.parse::<usize>().ok().filter(|own| own.to_string() == label) {
+                Some(number) => numbers.push(number),
+                None => are_all = false,
+            }
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        let greatest = *numbers.last()?;
+        let lacks = numbers.iter().enumerate().find(|(place, own)| place != *own);
+        let lacks = lacks.map_or(numbers.len(), |(place, _)| place);
+        Some(Known { axis, group, greatest: are_all.then_some(greatest), lacks })
+    }
+
+    /// Whether all labels are numbers below a size, or all numbers below it are labels.
+    fn has_numbers_below(&self, size: usize) -> bool {
+        self.greatest.is_some_and(|own| own < size) || self.lacks >= size
+    }
 }
 
 /// Everything that has numbers as labels, for each axis.
@@ -48,9 +79,8 @@ fn known(symbols: &Symbols, inputs: &Inputs, frozen: Option<&Frozen>, pieces: &[
     let mut known = Vec::new();
     for piece in pieces {
         for (dimension, letter) in piece.letters.iter().enumerate() {
-            if let Some(least) = least(labels_of(&piece.content, dimension).into_iter()) {
-                known.push(Known { axis: symbols.letter(*letter).axis, group: piece.group.clone(), least });
-            }
+            let labels = labels_of(&piece.content, dimension).into_iter();
+            known.extend(Known::of(symbols.letter(*letter).axis, piece.group.clone(), labels));
         }
     }
     for axis in (0..symbols.axes.len()).map(AxisId::from) {
@@ -61,14 +91,9 @@ fn known(symbols: &Symbols, inputs: &Inputs, frozen: Option<&Frozen>, pieces: &[
         let earlier =
             frozen.and_then(|own| own.labels.get(&axis)).into_iter().flat_map(|groups| groups.values());
         let labels = given.iter().chain(earlier.flatten()).map(String::as_str);
-        known.extend(least(labels).map(|least| Known { axis, group: None, least }));
+        known.extend(Known::of(axis, None, labels));
     }
     known
-}
-
-/// The least number among labels, if there is one: of those that count, written as these are.
-fn least<'a>(labels: impl Iterator<Item = &'a str>) -> Option<usize> {
-    labels.filter_map(|label| label.parse::<usize>().ok().filter(|own| own.to_string() == label)).min()
 }
 
 /// Gives a dimension the numbers of its positions as labels.

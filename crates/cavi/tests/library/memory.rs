@@ -61,6 +61,20 @@ fn an_index_that_counts_is_a_label_where_others_know_its_numbers() {
     assert_eq!(named.by_counters.len(), 1, "{:?}", named.by_counters);
     assert!(named.notes.contains(&named.by_counters[0]));
 
+    // Numbers that count from 1 are other labels, and what is left of rows that count is matched by number.
+    let from_one = of(vector("y", &[10.0, 20.0, 30.0], Some(&["1", "2", "3"]), false));
+    assert_eq!(pairs(&from_one), [(1, 10), (2, 20), (3, 30)]);
+    assert_eq!(from_one.by_counters.len(), 1);
+    let x = vector("x", &[1.0, 2.0, 3.0], None, true);
+    let rest = vector("y", &[30.0, 20.0], Some(&["2", "1"]), false);
+    let program = PAIRS.replace("y[n] : real", "y[n] : real, absent = NA");
+    let rest = bound(&program, &Inputs { data: vec![x, rest], ..Inputs::default() }).unwrap();
+    assert_eq!(rest.labels.axes[0].as_ref().map(Vec::len), Some(3));
+    let y = values(&rest, 1);
+    let seen: Vec<(f64, f64)> = values(&rest, 0).into_iter().zip(y).filter(|own| own.1 > 0.0).collect();
+    assert_eq!(seen.len(), 2);
+    assert!(seen.iter().all(|(x, y)| *y == 10.0 * x), "{seen:?}");
+
     let bare = of(vector("y", &[10.0, 20.0, 30.0], None, true));
     assert!(bare.by_counters.is_empty() && bare.labels.axes[0].is_none());
 }

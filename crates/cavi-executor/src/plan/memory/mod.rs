@@ -29,9 +29,8 @@ use crate::plan::prepared::Prepared;
 use crate::plan::stamps::{Due, Stamps};
 use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::plan::{AscentPlan, KEPT, Place, Plan};
-use crate::run::LIGHT;
 use crate::schedule::walk::{Walker, first_sharing, sweep};
-use crate::schedule::{Blocks, Schedule};
+use crate::schedule::{Blocks, LIGHT, Schedule};
 pub use heap::Heap;
 pub(crate) use holdings::plan as of_plan;
 
