@@ -35,7 +35,7 @@ use crate::plan::Unplanned;
 use crate::reduce::{Memory, Visit};
 use crate::run::Executor;
 use crate::run::joint::Shared;
-use crate::schedule::{Item, Schedule, Step};
+use crate::schedule::{Blocks, Item, Schedule, Step};
 use crate::trouble::Trouble;
 
 /// How the shards are visited in a pass.
@@ -58,7 +58,7 @@ pub struct Passes<'a> {
     /// What moves with a shard, and what all share.
     own: Vec<Item>,
     common: Schedule,
-    blocks: Vec<BlockId>,
+    blocks: Blocks,
     whole: Parameters,
 }
 

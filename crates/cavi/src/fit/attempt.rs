@@ -362,7 +362,7 @@ impl Context<'_> {
     /// Whether sweeps of this fit are extrapolated: where a sweep may fall, higher is no better.
     fn accelerator<'e>(&self, executor: &Runner<'e>) -> Option<Accelerator<'e>> {
         let accelerates = self.resolved.accelerates && self.phase == "fit";
-        accelerates.then(|| Accelerator::new(executor, self.schedule.blocks()))
+        accelerates.then(|| Accelerator::new(executor, self.schedule.blocks().to_vec()))
     }
 
     /// Before sweep 1.
