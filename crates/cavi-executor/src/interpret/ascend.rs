@@ -107,12 +107,12 @@ impl Interpreter<'_> {
                 self.put(id, row, start);
                 continue;
             }
-            if slope.is_infinite() {
+            if !slope.is_finite() {
                 self.put(id, row, start);
                 let view = self.view(Partition::Held);
                 let symbols = self.context.symbols();
                 if evaluate(symbols, &ascent.objective, &view, &mut Assignment::new()).is_finite() {
-                    let reason = format!("the derivative of its objective is infinite at {start}");
+                    let reason = format!("the derivative of its objective is {slope} at {start}");
                     return Err(self.context.trouble(id, row, reason));
                 }
             }

@@ -188,8 +188,8 @@ impl<'a> Executor<'a> {
                     return Err(trouble(id, &self.state.work.plan.layouts[id.index()], rows[index], reason));
                 }
                 let (first, second) = coordinate.derivatives(x, first[index], second[index]);
-                if number == 0 && first.is_infinite() && before.is_finite() {
-                    let reason = format!("the derivative of its objective is infinite at {x}");
+                if number == 0 && !first.is_finite() && before.is_finite() {
+                    let reason = format!("the derivative of its objective is {first} at {x}");
                     return Err(trouble(id, &self.state.work.plan.layouts[id.index()], rows[index], reason));
                 }
                 *u = searches.step(index, *u, first, second, coordinate.unit(*u));

@@ -155,7 +155,7 @@ mod tests {
     fn listed_entries_cluster_as_the_matrix_does() {
         let mut draw = draws();
         let (n, width) = (40, 6);
-        let listed: Vec<f64> = (0..n * width).map(|_| (draw() * 4.0 - 2.0).max(0.0).round()).collect();
+        let listed: Vec<f64> = (0..n * width).map(|_| (draw() * 4.0 - 2.0).max(0.0)).collect();
         let shift: Vec<f64> = (0..width).map(|_| draw()).collect();
         let (mut starts, mut places, mut values) = (vec![0], Vec::new(), Vec::new());
         for number in 0..n {
