@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 pub const VISIT: usize = 20;
 
 /// Some blocks; more than these few are listed on the heap.
-pub type Blocks = SmallVec<[BlockId; 8]>;
+pub type Blocks = SmallVec<[BlockId; 16]>;
 
 /// A copy of so many numbers takes no time that could be measured, next to any sweep that moves them.
 pub(crate) const LIGHT: usize = 1 << 17;

@@ -18,9 +18,7 @@ use rand_distr::StandardNormal;
 use crate::family::Extent;
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_finite};
 use crate::standard::Formulas;
-use crate::standard::build::{
-    eta, inverse, log_determinant_of, matrix_vector, parameter, sum, symmetric, times,
-};
+use crate::standard::build::{eta, inverse, log_determinant_of, matrix_vector, parameter, sum, times};
 
 /// A Normal over a slice as a factor of q.
 pub struct JointNormalPosterior;
@@ -132,8 +130,7 @@ impl Posterior for JointNormalPosterior {
     }
 
     fn formulas(&self) -> Formulas {
-        // The coefficients of `x_k x_l` and of `x_l x_k` may differ: only their sum counts.
-        let precision = || times(-2.0, symmetric(eta(1)));
+        let precision = || times(-2.0, eta(1));
         Formulas {
             parameters: vec![
                 ("prec", precision()),
