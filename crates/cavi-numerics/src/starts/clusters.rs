@@ -36,8 +36,8 @@ pub fn cluster(x: MatrixView<'_>, count: usize, draw: &mut dyn FnMut() -> f64) -
         let of_none: Vec<f64> = (0..count).map(|c| x.distance_of_none(centre(c))).collect();
         for row in 0..n {
             let mut nearest = (f64::INFINITY, 0);
-            for c in 0..count {
-                let distance = x.distance(row, centre(c), of_none[c]);
+            for (c, of_none) in of_none.iter().enumerate() {
+                let distance = x.distance(row, centre(c), *of_none);
                 if distance < nearest.0 {
                     nearest = (distance, c);
                 }

@@ -19,6 +19,7 @@ pub struct Request {
 
 /// How much is hidden, or which entries.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // there is one for each array that is held out, and a box would be in the way of callers
 pub enum Asked {
     /// A share of the entries or units, between 0 and 1.
     Share(f64),
