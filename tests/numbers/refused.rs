@@ -1,8 +1,8 @@
-//! What has no number is said, and nothing stands in its place: points without a derivative, means that are infinite, matrices that are
+//! What has no number is said, and nothing stands in its place: means that are infinite, matrices that are
 //! singular in double precision, rates whose digits are gone. An update that fails leaves the run where the last whole sweep had it.
 
 use cavi_derivation::warmup::with_means;
-use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Interpreter, Parameters, start};
+use cavi_executor::{Bound, BoundArray, BoundAxis, Executor, Parameters, start};
 use cavi_tests::support::{Program, bound_of, column, compile};
 
 fn program(text: &str) -> Program {
@@ -18,38 +18,6 @@ fn bound(program: &Program, sizes: &[usize], data: &[(&str, &[f64])]) -> Bound {
 
 fn run<'a>(program: &'a Program, bound: &'a Bound, from: Parameters) -> Executor<'a> {
     Executor::new(&program.equations, bound, from, 1).unwrap_or_else(|unplanned| panic!("{}", unplanned.0))
-}
-
-/// At 0 a norm has no gradient. From anywhere else the norm of the two comes near the mean of the data: the prior's share of `1 / 100`
-/// against that of 3 data shrinks it to `9 / 3.01`.
-#[test]
-fn a_point_without_a_derivative_is_no_maximum() {
-    for block in ["point (a, b)"] {
-        let text = format!(
-            "axis obs[n]\ndata y[n] : real\na ~ Normal(0, sd = 10)\nb ~ Normal(0, sd = 10)\n\
-             y[n] ~ Normal(sqrt(a * a + b * b), sd = 1)\nposterior {{\n  {block}\n}}\n"
-        );
-        let program = program(&text);
-        let bound = bound(&program, &[3], &[("y", &[2.0, 3.0, 4.0])]);
-        let at = |value: f64| {
-            let mut from = start(&program.equations, &bound, 1);
-            from.blocks.iter_mut().flatten().flatten().for_each(|own| *own = value);
-            from
-        };
-        let mut fast = run(&program, &bound, at(0.0));
-        let trouble = fast.sweep(&program.schedule()).expect_err("no derivative");
-        assert!(trouble.reason.contains("derivative"), "{trouble}");
-        assert_eq!(*fast.parameters(), at(0.0), "{block}");
-        let mut slow = Interpreter::new(&program.equations, &bound, at(0.0)).expect("a start");
-        slow.sweep(&program.schedule()).expect_err("no derivative");
-        let mut fast = run(&program, &bound, at(1.0));
-        for _ in 0..200 {
-            fast.sweep(&program.schedule()).unwrap_or_else(|trouble| panic!("{trouble}"));
-        }
-        let all: Vec<f64> = fast.parameters().blocks.iter().flatten().flatten().copied().collect();
-        let norm = all.iter().map(|own| own * own).sum::<f64>().sqrt();
-        assert!((norm - 9.0 / 3.01).abs() < 1e-5, "{block}: {norm}");
-    }
 }
 
 /// The log of the square of a real number is no twice its log: with a precision of `x^2` each datum is Normal about the mean, whatever the sign of

@@ -578,7 +578,7 @@ fn remedy(reason: &str) -> (&'static str, &'static str) {
     let says = |words: &str| reason.contains(words);
     if says("derivative") || says("objective is no number") {
         (
-            "a start at which its log density has a finite derivative: `sqrt(a * a)` has none at 0",
+            "a start at which its log density has a finite derivative",
             "start it elsewhere (`init { a = 1 }`, or without a line for it), or write what it enters so that it has a derivative there",
         )
     } else if says("allocations by means") {
