@@ -99,7 +99,7 @@ def test_views_in_another_order_are_matched():
 def ratings():
     random = np.random.default_rng(0)
     table = pd.DataFrame({"user": random.integers(100, 112, 60), "item": random.integers(500, 509, 60), "y": random.integers(1, 6, 60)})
-    return table.drop_duplicates(["user", "item"])
+    return table.drop_duplicates(["user", "item"]).reset_index(drop=True)
 
 
 def either(table, path, columns=None):

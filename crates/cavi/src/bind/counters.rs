@@ -80,7 +80,10 @@ fn known(symbols: &Symbols, inputs: &Inputs, frozen: Option<&Frozen>, pieces: &[
     for piece in pieces {
         for (dimension, letter) in piece.letters.iter().enumerate() {
             let labels = labels_of(&piece.content, dimension).into_iter();
-            known.extend(Known::of(symbols.letter(*letter).axis, piece.group.clone(), labels));
+            let axis = symbols.letter(*letter).axis;
+            // Views have features of their own, but their samples in common.
+            let group = symbols.axis(axis).parent.and_then(|_| piece.group.clone());
+            known.extend(Known::of(axis, group, labels));
         }
     }
     for axis in (0..symbols.axes.len()).map(AxisId::from) {
