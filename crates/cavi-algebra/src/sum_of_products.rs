@@ -370,6 +370,15 @@ impl Atom {
 }
 
 impl Term {
+    /// Takes the factors at these positions away.
+    pub fn remove(&mut self, positions: &[usize]) {
+        let mut position = 0;
+        self.factors.retain(|_| {
+            position += 1;
+            !positions.contains(&(position - 1))
+        });
+    }
+
     /// Calls `visit` with every subscript in the term.
     pub fn visit_subscripts(&self, visit: &mut dyn FnMut(&Subscript)) {
         self.factors.iter().for_each(|factor| factor.atom.visit_subscripts(visit));

@@ -467,11 +467,7 @@ fn collect(
                 let mut rest = term.clone();
                 rest.sums.retain(|letter| !taken.contains(letter));
                 let gone: Vec<usize> = copy.iter().map(|element| element.position).collect();
-                let mut position = 0;
-                rest.factors.retain(|_| {
-                    position += 1;
-                    !gone.contains(&(position - 1))
-                });
+                rest.remove(&gone);
                 let meets = meeting_letters(symbols, draft, &copy[0].plates, &groups, copy);
                 let letters = slot_letters(draft, &statistic);
                 let pairs = slots

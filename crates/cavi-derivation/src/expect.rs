@@ -226,11 +226,7 @@ pub fn copies(found: &[Element]) -> Vec<Vec<&Element>> {
 fn with_moments(symbols: &Symbols, draft: &Draft, block: BlockId, term: &Term, found: &[Element]) -> Term {
     let mut out = term.clone();
     let gone: Vec<usize> = found.iter().map(|element| element.position).collect();
-    let mut position = 0;
-    out.factors.retain(|_| {
-        position += 1;
-        !gone.contains(&(position - 1))
-    });
+    out.remove(&gone);
     for copy in copies(found) {
         let Described { statistic, slots, taken } = describe(symbols, draft, term, &copy);
         out.sums.retain(|letter| !taken.contains(letter));
@@ -548,11 +544,7 @@ fn expand_copies(
     let leftover = |position: usize| Box::new(Leftover { term: term.clone(), position, block });
     let mut base = term.clone();
     let gone: Vec<usize> = found.iter().map(|element| element.position).collect();
-    let mut position = 0;
-    base.factors.retain(|_| {
-        position += 1;
-        !gone.contains(&(position - 1))
-    });
+    base.remove(&gone);
     let mut outcomes = vec![(base, false)];
     for copy in copies(found) {
         let plates = copy[0].plates.clone();

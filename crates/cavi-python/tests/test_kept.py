@@ -8,17 +8,7 @@ import numpy as np
 import pytest
 
 import cavi
-
-NMF = """
-axis row[i]
-axis column[j]
-axis part[k] = 2
-data x[i, j] : count, absent = 0
-w[i, k] ~ Gamma(1, rate = 1)
-h[j, k] ~ Gamma(1, rate = 1)
-x[i, j] ~ Poisson(sum[k](w[i, k] * h[j, k]))
-"""
-COUNTS = np.random.default_rng(1).poisson(1.5, size=(7, 5)).astype(float)
+from test_data import COUNTS, NMF
 
 
 def test_runs_outlive_their_fit():

@@ -59,7 +59,7 @@ impl Export {
     /// Takes the place. With `force` a directory that Cavi did not write is replaced too; its files stay.
     ///
     /// # Errors
-    /// A path that is a file, that cannot be written to, that another process writes to, or that holds files of others.
+    /// The directory of the fit, or one above it; a path that is a file, that cannot be written to, that another process writes to, or that holds files of others.
     pub fn prepare(path: &Path, fit: &Path, force: bool) -> Result<Export, Error> {
         Ok(Export { writer: Writer::open(path, &[fit], force)? })
     }

@@ -501,7 +501,7 @@ impl Place {
     /// Takes the place. With `force` a directory that Cavi did not write is replaced too; its files stay.
     ///
     /// # Errors
-    /// A path that is a file, that cannot be written to, that another process writes to, or that holds files of others.
+    /// The directory of the fit, or one above it; a path that is a file, that cannot be written to, that another process writes to, or that holds files of others.
     pub fn prepare(path: &Path, fit: &Path, force: bool) -> Result<Place, Error> {
         Ok(Place(Writer::open(path, &[fit], force)?))
     }

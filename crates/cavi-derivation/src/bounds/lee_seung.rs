@@ -75,12 +75,7 @@ impl Bound for LeeSeung {
     fn refuses(&self, symbols: &Symbols, term: &Term, found: &[Element]) -> Option<Sign> {
         let [one, other] = pair(found)?;
         let mut taken = term.clone();
-        let own = [one.position, other.position];
-        let mut place = 0;
-        taken.factors.retain(|_| {
-            place += 1;
-            !own.contains(&(place - 1))
-        });
+        taken.remove(&[one.position, other.position]);
         taken.coefficient = Coefficient(-taken.coefficient.0);
         sign_unknown(symbols, &taken)
     }

@@ -9,7 +9,7 @@ use cavi_families::Posterior;
 
 use crate::plan::Plan;
 use crate::plan::tensor::{NodeId, Operation, Source};
-use crate::schedule::Blocks;
+use crate::schedule::{Blocks, Item, Schedule};
 
 impl Plan<'_> {
     /// The held nodes that the update of a block reads, ascending.
@@ -46,6 +46,17 @@ impl Plan<'_> {
     /// Whether the update of a block reads counts of a site.
     pub fn site_is_read_by(&self, site: SiteId, block: BlockId) -> bool {
         self.sites[site.index()].as_ref().is_some_and(|site| site.is_read_by(block))
+    }
+
+    /// Whether a sweep updates a block so many times on average, or in so many steps, that it may be stopped on its way, and that a copy of
+    /// what it moves costs next to nothing.
+    pub fn is_long(&self, schedule: &Schedule) -> bool {
+        /// As many times.
+        const LONG: u64 = 8;
+        let blocks = schedule.blocks();
+        let in_order = blocks.iter().any(|block| !self.blocks[block.index()].in_order.is_empty());
+        let updates = schedule.items.iter().map(Item::updates).fold(0, u64::saturating_add);
+        in_order || updates >= LONG.saturating_mul(blocks.len() as u64)
     }
 
     /// Those of some blocks whose updates read counts of a site.

@@ -1,8 +1,9 @@
 //! A sweep of a run, taken step by step, and stopped between two steps where the caller says so.
 //!
 //! In come a schedule and a question that is asked again and again; out goes whether the sweep came to its end. A sweep keeps the
-//! parameters that it began with, and is undone where it stops or an update has no value: a run is then where a whole sweep has led. A short sweep of many
-//! parameters keeps no copy of them, which would take a tenth of its time: where an update has no value, the blocks before it stay updated.
+//! parameters that it began with, and is undone where it stops or an update has no value: a run is then where a whole sweep has led. A
+//! short sweep of many parameters keeps no copy of them, which would take a tenth of its time: where an update has no value, the blocks
+//! before it stay updated.
 
 use cavi_algebra::BlockId;
 
@@ -10,9 +11,6 @@ use super::ascend::Allocations;
 use super::{Executor, Trouble};
 use crate::schedule::walk::{self, Walker};
 use crate::schedule::{Item, LIGHT, Schedule};
-
-/// A sweep in which a block is updated as many times on average is long, and may be stopped on its way.
-const LONG: u64 = 8;
 
 /// How a sweep ended.
 #[must_use]
@@ -112,7 +110,7 @@ impl Executor<'_> {
         schedule: &Schedule,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Swept, Trouble> {
-        match self.walk(schedule, if self.is_long(schedule) { stop } else { NEVER }) {
+        match self.walk(schedule, if self.state.work.plan.is_long(schedule) { stop } else { NEVER }) {
             Ok(()) => Ok(Swept::Whole),
             Err(End::Stopped) => Ok(Swept::Stopped),
             Err(End::Trouble(trouble)) => Err(trouble),
@@ -141,7 +139,7 @@ impl Executor<'_> {
         let moving = schedule.blocks();
         let columns = moving.iter().flat_map(|block| &self.state.parameters.blocks[block.index()]);
         let size: usize = columns.map(Vec::len).sum();
-        if size > LIGHT && !self.state.is_shard() && !self.is_long(schedule) {
+        if size > LIGHT && !self.state.is_shard() && !self.state.work.plan.is_long(schedule) {
             self.moves.before.clear();
             return;
         }
@@ -159,14 +157,5 @@ impl Executor<'_> {
             self.state.parameters.blocks[block.index()].clone_from(before);
             self.state.touch(*block);
         }
-    }
-
-    /// Whether a sweep has so many steps that it is asked between them whether to stop.
-    fn is_long(&self, schedule: &Schedule) -> bool {
-        let blocks = schedule.blocks();
-        let in_order =
-            blocks.iter().any(|block| !self.state.work.plan.blocks[block.index()].in_order.is_empty());
-        let updates = schedule.items.iter().map(Item::updates).fold(0, u64::saturating_add);
-        in_order || updates >= LONG.saturating_mul(blocks.len() as u64)
     }
 }

@@ -56,7 +56,7 @@ impl Place {
     /// Takes the place of a directory. With `force` a directory that Cavi did not write is replaced too; its files stay.
     ///
     /// # Errors
-    /// A path that is a file, that cannot be written to, that another process writes to, or that holds files of others.
+    /// A directory that is read, or one above it; a path that is a file, that cannot be written to, that another process writes to, or that holds files of others.
     pub fn prepare(path: &Path, reads: &[&Path], force: bool) -> Result<Place, Error> {
         Ok(Place(Writer::open(path, reads, force)?))
     }
@@ -132,10 +132,13 @@ fn array(simulated: &Simulated, id: ArrayId, directory: &Path, folder: &str) -> 
             let nowhere = if own.absent.zero { 0.0 } else { f64::NAN };
             let cells: usize = shape.iter().product();
             let values: Vec<f64> = (0..cells)
-                .map(|cell| match data.entry(&shape, &unflat(&shape, cell)) {
-                    (value, true) if existing.is_there(&unflat(&shape, cell)) => value,
-                    (_, true) => 0.0,
-                    (_, false) => nowhere,
+                .map(|cell| {
+                    let place = unflat(&shape, cell);
+                    match data.entry(&shape, &place) {
+                        (value, true) if existing.is_there(&place) => value,
+                        (_, true) => 0.0,
+                        (_, false) => nowhere,
+                    }
                 })
                 .collect();
             write_npy(&whole, &shape, &values)?;

@@ -34,9 +34,6 @@ use crate::schedule::{Blocks, LIGHT, Schedule};
 pub use heap::Heap;
 pub(crate) use holdings::plan as of_plan;
 
-/// A sweep that is worth a copy of what it moves updates a block as often on average ([`crate::run::Executor::sweep_until`]).
-const LONG: u64 = 8;
-
 /// So many sweeps differ from each other: before its third run a pass puts its entries in the order of its visits.
 const SETTLED: u64 = 5;
 
@@ -244,19 +241,11 @@ impl<'w> Walk<'w> {
             self.before = true;
             let columns = schedule.blocks().into_iter().flat_map(|block| self.columns(block));
             let columns: usize = columns.sum();
-            if columns <= LIGHT || self.shard.is_some() || self.is_long(schedule) {
+            if columns <= LIGHT || self.shard.is_some() || self.plan.is_long(schedule) {
                 self.heap.take(columns * size_of::<f64>());
             }
         }
         let Ok(()) = sweep(self, schedule);
-    }
-
-    /// As `Executor::is_long`.
-    fn is_long(&self, schedule: &Schedule) -> bool {
-        let blocks = schedule.blocks();
-        let in_order = blocks.iter().any(|block| !self.plan.blocks[block.index()].in_order.is_empty());
-        let updates = schedule.items.iter().map(crate::schedule::Item::updates).fold(0, u64::saturating_add);
-        in_order || updates >= LONG.saturating_mul(blocks.len() as u64)
     }
 
     /// As `Executor::leave`.
