@@ -2,6 +2,8 @@
 
 use std::hash::Hasher;
 
+use hashbrown::HashTable;
+
 use super::steady;
 use crate::content::{Categories, MISSING};
 
@@ -10,9 +12,8 @@ use crate::content::{Categories, MISSING};
 pub(crate) struct Collector {
     codes: Vec<u32>,
     names: Vec<String>,
-    /// At the hash of a name, or at the next free place after it, its code; [`MISSING`] elsewhere. A power of two of them, of which a third at
-    /// least is free.
-    slots: Vec<u32>,
+    /// The codes of the names, by the hash of the name: the names themselves are not held a second time.
+    by_name: HashTable<u32>,
 }
 
 impl Collector {
@@ -40,51 +41,27 @@ impl Collector {
         Categories { names: steady::fitted(self.names), codes: steady::fitted(self.codes) }
     }
 
-    /// The code of a name, which may be a new one.
+    /// The code of a name, which may be a new one. Beyond 2^32 - 1 distinct entries, which take tens of gigabytes of text, the rest counts
+    /// as missing.
     fn code(&mut self, name: &str) -> u32 {
-        if 3 * (self.names.len() + 1) > 2 * self.slots.len() {
-            self.widen();
+        let names = &self.names;
+        if let Some(code) = self.by_name.find(hash(name), |code| names[*code as usize] == name) {
+            return *code;
         }
-        let slot = self.slot(name);
-        // Beyond 2^32 - 1 distinct entries, which take tens of gigabytes of text, the rest counts as missing.
-        if self.slots[slot] == MISSING {
-            self.slots[slot] = u32::try_from(self.names.len()).unwrap_or(MISSING);
+        let code = u32::try_from(names.len()).unwrap_or(MISSING);
+        if code != MISSING {
+            self.by_name.insert_unique(hash(name), code, |code| hash(&names[*code as usize]));
             steady::push(&mut self.names, name.to_owned());
         }
-        self.slots[slot]
-    }
-
-    /// Where the code of a name is, or is to be.
-    #[inline]
-    fn slot(&self, name: &str) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut slot = hash(name) & mask;
-        while self.slots[slot] != MISSING && self.names[self.slots[slot] as usize] != name {
-            slot = (slot + 1) & mask;
-        }
-        slot
-    }
-
-    /// Twice as many slots.
-    #[cold]
-    fn widen(&mut self) {
-        let size = (2 * self.slots.len()).max(16);
-        self.slots = vec![MISSING; size];
-        for (code, name) in self.names.iter().enumerate() {
-            let mut slot = hash(name) & (size - 1);
-            while self.slots[slot] != MISSING {
-                slot = (slot + 1) & (size - 1);
-            }
-            self.slots[slot] = code as u32;
-        }
+        code
     }
 }
 
 #[inline]
-fn hash(text: &str) -> usize {
+fn hash(text: &str) -> u64 {
     let mut hasher = ShortTextHasher::default();
     hasher.write(text.as_bytes());
-    (hasher.finish() >> 24) as usize
+    hasher.finish()
 }
 
 /// A hash of short texts that takes eight bytes at a time. The order of labels never depends on it.
@@ -105,7 +82,9 @@ impl Hasher for ShortTextHasher {
     }
 
     fn finish(&self) -> u64 {
-        self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        let mixed = self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // A table takes its place from the low bits, which the product leaves without those above them.
+        mixed ^ (mixed >> 32)
     }
 }
 

@@ -1,57 +1,36 @@
 //! Where a label is among the labels of an axis.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
+use hashbrown::HashTable;
 
 /// Places of labels by their hash. The labels themselves are not held a second time: who asks has them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lookup {
-    /// At the hash of a label, or at the next free place after it, the place of the label; [`FREE`] elsewhere. A power of two of them,
-    /// at least a half more than there are labels; none of no label.
-    slots: Vec<u32>,
-}
-
-/// No label is here.
-const FREE: u32 = u32::MAX;
+pub(super) struct Lookup(HashTable<u32>);
 
 impl Lookup {
     /// Of these labels, none of which stands twice.
     pub fn of(labels: &[String]) -> Lookup {
-        if labels.is_empty() {
-            return Lookup::default();
-        }
-        let size = (labels.len() + labels.len() / 2 + 1).next_power_of_two();
-        let mut lookup = Lookup { slots: vec![FREE; size] };
+        let mut places = HashTable::with_capacity(labels.len());
         for (place, label) in labels.iter().enumerate() {
-            let slot = lookup.slot(labels, label);
-            lookup.slots[slot] = place as u32;
+            places.insert_unique(hash(label), place as u32, |place| hash(&labels[*place as usize]));
         }
-        lookup
+        Lookup(places)
     }
 
     /// Whether it is of no label.
     pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.0.is_empty()
     }
 
     /// The place of a label among those that it was made of.
     pub fn find(&self, labels: &[String], label: &str) -> Option<u32> {
-        if self.is_empty() {
-            return None;
-        }
-        Some(self.slots[self.slot(labels, label)]).filter(|place| *place != FREE)
+        self.0.find(hash(label), |place| labels[*place as usize] == label).copied()
     }
+}
 
-    /// Where a label is, or is to be.
-    fn slot(&self, labels: &[String], label: &str) -> usize {
-        let mut hasher = DefaultHasher::new();
-        label.hash(&mut hasher);
-        let mask = self.slots.len() - 1;
-        let mut slot = hasher.finish() as usize & mask;
-        while self.slots[slot] != FREE && labels[self.slots[slot] as usize] != label {
-            slot = (slot + 1) & mask;
-        }
-        slot
-    }
+fn hash(label: &str) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(label)
 }
 
 #[cfg(test)]
