@@ -15,7 +15,7 @@ use crate::error::FileError;
 use crate::read::steady;
 
 /// So many numbers stay in memory before they are written.
-const BLOCK: usize = 1 << 16;
+const BLOCK: usize = if cfg!(fuzzing) { 1 << 3 } else { 1 << 16 };
 
 /// A list that grows.
 #[derive(Debug)]

@@ -21,11 +21,12 @@ pub use stored::{begins, checkpoint, resumes, start};
 pub type Target = fn(&[u8]);
 
 /// All targets, by their names.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("text", text),
     ("format", format),
     ("canonical", canonical),
     ("readers", readers),
+    ("blocks", blocks),
     ("data", data),
     ("start", start),
     ("checkpoint", checkpoint),
@@ -99,10 +100,9 @@ const NAMES: [&str; 16] = [
     "a.h5",
 ];
 
-/// A data file: the first byte chooses the format, the second what is asked of it. What comes back has values for all its entries,
-/// and positions within its shape.
-pub fn readers(bytes: &[u8]) {
-    let [format, asked, rest @ ..] = bytes else { return };
+/// What two bytes ask of a data file, with its name and what is in it: the first byte chooses the format, the second the options.
+fn asked<T>(bytes: &[u8], read: impl FnOnce(&Path, &[u8], &ReadOptions<'_>) -> T) -> Option<T> {
+    let [format, asked, rest @ ..] = bytes else { return None };
     let name = NAMES[usize::from(*format) % NAMES.len()];
     let dimensions = [
         Dimension { axis: "row", letter: None },
@@ -121,12 +121,42 @@ pub fn readers(bytes: &[u8]) {
         unique: asked & 128 != 0,
         ..ReadOptions::default()
     };
-    match cavi_files::read_from(Path::new(name), rest.to_vec(), &options) {
+    Some(read(Path::new(name), rest, &options))
+}
+
+/// A data file, read from memory. What comes back has values for all its entries, and positions within its shape.
+pub fn readers(bytes: &[u8]) {
+    asked(bytes, |name, rest, options| looked_through(name, rest, options));
+}
+
+/// The same file read from memory and from a disk, block by block, with lists in memory and on disk: all find the same content, or refuse
+/// it in the same words at the same place.
+pub fn blocks(bytes: &[u8]) {
+    asked(bytes, |name, rest, options| {
+        let directory = tempfile::tempdir().expect("there is a place for temporary files");
+        let path = directory.path().join(name);
+        std::fs::write(&path, rest).expect("a file can be written");
+        let shown = |read: Result<Content, cavi_files::FileError>| match read {
+            Ok(content) => format!("{content:?}"),
+            Err(error) => {
+                format!("{:?} {:?} {:?} {:?}", error.line, error.column, error.found, error.expected)
+            }
+        };
+        let in_memory = shown(cavi_files::read_from(&path, rest.to_vec(), options));
+        assert_eq!(shown(cavi_files::read(&path, options)), in_memory, "read block by block");
+        let spilled = ReadOptions { spill: Some(directory.path()), ..*options };
+        assert_eq!(shown(cavi_files::read(&path, &spilled)), in_memory, "with lists on disk");
+    });
+}
+
+fn looked_through(name: &Path, rest: &[u8], options: &ReadOptions<'_>) {
+    match cavi_files::read_from(name, rest.to_vec(), options) {
         Err(error) => {
             assert!(!error.found.is_empty() && !error.expected.is_empty(), "{error:?} says nothing");
             let lines = 2 + rest.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count();
             // What is inflated has lines of its own.
-            let is_plain = !name.ends_with(".gz") && !name.ends_with(".zst");
+            let suffix = name.extension().and_then(|suffix| suffix.to_str());
+            let is_plain = !matches!(suffix, Some("gz" | "zst"));
             assert!(
                 !is_plain || error.line.is_none_or(|line| (1..=lines).contains(&line)),
                 "{error:?} is beyond the file"

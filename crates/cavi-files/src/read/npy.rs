@@ -40,7 +40,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<DenseArray, FileError> {
 
 /// Reads an array of numbers from a file of so many bytes, block by block: beside the array no more than a block is held.
 pub(crate) fn read_file(mut file: impl Read, length: usize) -> Result<DenseArray, FileError> {
-    const BLOCK: usize = 1 << 20;
+    const BLOCK: usize = if cfg!(fuzzing) { 1 << 6 } else { 1 << 20 };
     let refused = |error: std::io::Error| match error.kind() {
         ErrorKind::UnexpectedEof => {
             FileError::new("fewer bytes than the file had", "a file that does not change")
@@ -247,7 +247,7 @@ impl RawArray<'_> {
 
     /// Shows each entry of a list as a number.
     pub(crate) fn each(&self, mut show: impl FnMut(f64) -> Result<(), FileError>) -> Result<(), FileError> {
-        const ENTRIES: usize = 8192;
+        const ENTRIES: usize = if cfg!(fuzzing) { 5 } else { 8192 };
         let size = item_size(&self.header.descr).unwrap_or(1).max(1);
         let mut values = Vec::with_capacity(ENTRIES);
         for block in self.data.chunks(ENTRIES * size) {

@@ -12,7 +12,7 @@ use crate::error::FileError;
 use crate::format::Packing;
 
 /// About so many bytes are read at a time.
-const BLOCK: usize = 1 << 18;
+const BLOCK: usize = if cfg!(fuzzing) { 1 << 6 } else { 1 << 18 };
 
 /// Where a text comes from.
 #[derive(Clone, Copy)]

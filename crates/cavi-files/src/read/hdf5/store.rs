@@ -10,7 +10,7 @@ use crate::error::{FileError, quote};
 use crate::read::bytes;
 
 /// So many numbers are read at a time.
-const BLOCK: usize = 1 << 18;
+const BLOCK: usize = if cfg!(fuzzing) { 1 << 4 } else { 1 << 18 };
 /// Deflate makes of one byte at most so many, and no filter of the format more.
 const MOST_INFLATED: u64 = 1032;
 /// So many bytes may be declared by the smallest of files: arrays that nobody wrote to are filled with zeros.
