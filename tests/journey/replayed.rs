@@ -104,6 +104,7 @@ fn damaged_data_files_are_read_or_refused() {
             let asked: u8 = random.random();
             let damaged = damaged(bytes, other, &mut random);
             target("readers")(&[&[format, asked], damaged.as_slice()].concat());
+            target("blocks")(&[&[format, asked], damaged.as_slice()].concat());
             target("data")(&[&[format, asked], damaged.as_slice()].concat());
         }
     }

@@ -72,13 +72,18 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
                 return Simplified::Zero;
             }
             Atom::Equal(left, right) => {
-                let bound = |subscript: &Subscript| match subscript {
-                    Subscript::Letter(letter) => term.sums.contains(letter).then_some(*letter),
-                    Subscript::Index(..) => None,
+                // A summed letter that the other side follows from: not that of `[t = next[t]]`, which says of each `t` whether it counts.
+                let bound = |subscript: &Subscript, other: &Subscript| match subscript {
+                    Subscript::Letter(letter) if term.sums.contains(letter) => {
+                        let mut letters = Vec::new();
+                        other.letters(&mut letters);
+                        (!letters.contains(letter)).then_some(*letter)
+                    }
+                    Subscript::Letter(_) | Subscript::Index(..) => None,
                 };
                 // `[z = c]` of a latent z is a statistic, and stays.
                 let latent = mentions_latent(symbols, left) || mentions_latent(symbols, right);
-                let replace = match (bound(right), bound(left)) {
+                let replace = match (bound(right, left), bound(left, right)) {
                     _ if latent => None,
                     (Some(letter), _) => Some((letter, left.clone())),
                     (None, Some(letter)) => Some((letter, right.clone())),

@@ -238,6 +238,22 @@ impl Array {
             && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
     }
 
+    /// Whether an entry at these positions, one a dimension, exists under the array's restriction.
+    ///
+    /// # Panics
+    /// If there are fewer positions than dimensions.
+    pub fn has_entry(&self, positions: &[usize]) -> bool {
+        let at = |letter: LetterId| {
+            let place = self.letters.iter().position(|own| *own == letter);
+            positions[place.expect("a restriction names letters of its array")]
+        };
+        match self.restriction {
+            None => true,
+            Some(Restriction::Different(left, right)) => at(left) != at(right),
+            Some(Restriction::Less(left, right)) => at(left) < at(right),
+        }
+    }
+
     /// Whether every element, as equations read it, is from 0 to 1: not once data are centred or scaled.
     pub fn is_share(&self) -> bool {
         let of_one = matches!(self.support, Support::Unit | Support::Binary | Support::Simplex);

@@ -146,6 +146,26 @@ fn refuse_point(derivation: &mut Derivation, spec: &BlockSpec) {
     }
 }
 
+/// The observed entries of data are point masses in a factor of their own. In a joint or implicit factor they would be forgotten.
+fn refuse_data(derivation: &mut Derivation, spec: &BlockSpec) {
+    let symbols = &derivation.model.symbols;
+    let is_data = |member: &&ArrayId| symbols.array(**member).kind == ArrayKind::Data;
+    let Some(member) = spec.members.iter().find(is_data) else { return };
+    let name = &symbols.array(*member).name;
+    let (factor, possible) = match spec.kind {
+        BlockKind::Implicit => ("an implicit factor", "implicit factors of latents"),
+        _ => ("a joint factor", "joint factors of latents"),
+    };
+    let message = format!(
+        "`{name}` is data, whose missing entries are latent: {factor} would forget those that were observed"
+    );
+    derivation.diagnostics.push(
+        Diagnostic::error("E0797", message).at(spec.span, "stated here").possible(possible).help(format!(
+            "leave `{name}` out of the line: its missing entries then have the q of its own statement"
+        )),
+    );
+}
+
 /// A matrix has the slices of its own statement only. Beside real variables, a joint factor has one number or one
 /// matrix.
 fn refuse_slices(
@@ -249,6 +269,9 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
     });
     if mode == Mode::Point {
         refuse_point(derivation, spec);
+    }
+    if mode == Mode::Implicit || (mode == Mode::Distribution && spec.members.len() > 1) {
+        refuse_data(derivation, spec);
     }
     if spec.clamp && mode != Mode::Point {
         derivation.diagnostics.push(

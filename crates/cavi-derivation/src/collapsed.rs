@@ -26,7 +26,7 @@
 //!
 //! with `t = sum_b p phi0_b` over the categories whose factor is any element of the slice, and `Q` the prior's part of the total.
 //! A factor without a mass (a constant, data, a Gaussian component, a point, a variable that no sweep updates) is taken as it
-//! is. An entry of a weight below 1 holds no whole unit: what is left out is then `min(w, 1)` of it. A row of multiplicity
+//! is, and so is one whose log is multiplied by data, as that of a Beta under `x ~ Bernoulli(a[z])`. An entry of a weight below 1 holds no whole unit: what is left out is then `min(w, 1)` of it. A row of multiplicity
 //! stands for as many equal rows, each of which leaves its own unit out.
 //!
 //! Every quotient is between `2^-52` and 1 ([`Function::LogLeft`]), so that no category loses its share for good, and the quotient
@@ -59,13 +59,8 @@ pub fn with_collapsed(equations: &Equations, updates: &dyn Fn(BlockId) -> bool) 
     let mut warm = with_means(equations);
     for number in 0..equations.sites.len() {
         let site = &equations.sites[number];
-        let fed: Vec<Vec<Option<Fed>>> = site
-            .addends
-            .iter()
-            .map(|addend| {
-                addend.log_weight.terms.iter().map(|term| Fed::of(equations, term, updates)).collect()
-            })
-            .collect();
+        let fed: Vec<Vec<Option<Fed>>> =
+            site.addends.iter().map(|addend| Fed::all(equations, addend, updates)).collect();
         if fed.iter().flatten().all(Option::is_none) {
             continue;
         }
@@ -108,10 +103,9 @@ fn move_sites(sum: &mut Sum, by: usize) {
 
 /// The blocks of which allocations leave their own shares out, if sweeps update all of them.
 pub fn leaves_out(equations: &Equations) -> Vec<BlockId> {
-    let terms =
-        equations.sites.iter().flat_map(|site| &site.addends).flat_map(|addend| &addend.log_weight.terms);
-    let blocks = terms.filter_map(|term| Fed::of(equations, term, &|_| true)).map(|fed| fed.moment.block);
-    dedup(blocks.collect())
+    let addends = equations.sites.iter().flat_map(|site| &site.addends);
+    let fed = addends.flat_map(|addend| Fed::all(equations, addend, &|_| true));
+    dedup(fed.flatten().map(|fed| fed.moment.block).collect())
 }
 
 /// The mass that a log term of an addend feeds.
@@ -125,6 +119,25 @@ struct Fed<'a> {
 }
 
 impl<'a> Fed<'a> {
+    /// What each term of an addend feeds. A variable of which one log stands in another way, `x log a + (1 - x) log(1 - a)` with data x,
+    /// is fed by none of them: which of its masses a unit adds to is not in the powers alone.
+    fn all(
+        equations: &Equations,
+        addend: &'a Addend,
+        updates: &dyn Fn(BlockId) -> bool,
+    ) -> Vec<Option<Fed<'a>>> {
+        let terms = &addend.log_weight.terms;
+        let mut fed: Vec<Option<Fed>> = terms.iter().map(|term| Fed::of(equations, term, updates)).collect();
+        let blocks = terms.iter().zip(&fed).filter(|(_, fed)| fed.is_none()).flat_map(|(term, _)| {
+            term.factors.iter().filter_map(|factor| Some(expected_log(factor)?.0.block))
+        });
+        let apart: Vec<BlockId> = blocks.collect();
+        for own in &mut fed {
+            own.take_if(|fed| apart.contains(&fed.moment.block));
+        }
+        fed
+    }
+
     fn of(equations: &Equations, term: &'a Term, updates: &dyn Fn(BlockId) -> bool) -> Option<Fed<'a>> {
         let (masks, factors): (Vec<&Factor>, Vec<&Factor>) =
             term.factors.iter().partition(|own| matches!(own.atom, Atom::Observed(..)));

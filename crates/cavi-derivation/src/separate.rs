@@ -167,7 +167,8 @@ pub fn separate(symbols: &mut Symbols, draft: &Draft, term: &Term) -> Result<Vec
     Ok(done)
 }
 
-/// Where `[left = right]` stays a factor (neither is a summed letter), `right` is written as `left` elsewhere.
+/// Where `[left = right]` stays a factor (neither is a summed letter that the other is free of), `right` is written as `left` elsewhere; where
+/// `right` stands in `left`, as in `[next[t] = t]`, it is the other way round, so that subscripts become shorter.
 fn identify(term: &mut Term, left: &Subscript, right: &Subscript) {
     fn inside(subscript: &mut Subscript, left: &Subscript, right: &Subscript) {
         if subscript == right {
@@ -176,6 +177,7 @@ fn identify(term: &mut Term, left: &Subscript, right: &Subscript) {
             inner.iter_mut().for_each(|inner| inside(inner, left, right));
         }
     }
+    let (left, right) = if holds(left, right) { (right, left) } else { (left, right) };
     let stays = |factor: &Factor| match &factor.atom {
         Atom::Equal(a, b) => (a == left && b == right) || (a == right && b == left),
         _ => false,
@@ -185,6 +187,14 @@ fn identify(term: &mut Term, left: &Subscript, right: &Subscript) {
     }
     for factor in term.factors.iter_mut().filter(|factor| !stays(factor)) {
         factor.atom.map_subscripts(&mut |subscript| inside(subscript, left, right));
+    }
+}
+
+/// Whether one subscript stands within another.
+fn holds(outer: &Subscript, inner: &Subscript) -> bool {
+    match outer {
+        Subscript::Letter(_) => false,
+        Subscript::Index(_, subscripts) => subscripts.iter().any(|own| own == inner || holds(own, inner)),
     }
 }
 

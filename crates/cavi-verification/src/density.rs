@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cavi_algebra::{Expression, LetterId, Restriction, Subscript, Support};
+use cavi_algebra::{Expression, LetterId, Subscript, Support};
 use cavi_model::{ArgumentSpec, Model, Statement};
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::gamma::ln_gamma;
@@ -150,17 +150,10 @@ fn counts(model: &Model, world: &World, statement: &Statement, at: &Positions) -
         return seen;
     }
     let positions = world.positions(&target_of(world, statement), at);
-    let own = |letter: LetterId| {
-        positions[array.letters.iter().position(|own| *own == letter).expect("a letter of the array")]
-    };
-    let exists = match array.restriction {
-        None => true,
-        Some(Restriction::Different(left, right)) => own(left) != own(right),
-        Some(Restriction::Less(left, right)) => own(left) < own(right),
-    };
     // Missing entries that stand on the right as well are latent, and have their terms.
     let latent = world.latents[statement.target.index()].is_some();
-    exists && (!statement.observed || latent || world.observed(statement.target, &positions))
+    array.has_entry(&positions)
+        && (!statement.observed || latent || world.observed(statement.target, &positions))
 }
 
 struct Reader<'a> {

@@ -1,8 +1,6 @@
 //! Random sizes, data and constants for any program.
 
-use cavi_algebra::{
-    Array, ArrayId, ArrayKind, Expression, Function, LetterId, Restriction, Subscript, Support,
-};
+use cavi_algebra::{Array, ArrayId, ArrayKind, Expression, Function, LetterId, Subscript, Support};
 use cavi_executor::{Bound, BoundArray, BoundAxis};
 use cavi_families::Domain;
 use cavi_model::Model;
@@ -321,15 +319,7 @@ fn restricted(array: &Array, sizes: &[usize], place: usize) -> bool {
         *position = rest % size;
         rest /= size;
     }
-    let at = |letter: LetterId| {
-        positions
-            [array.letters.iter().position(|own| *own == letter).expect("a restriction names own letters")]
-    };
-    match array.restriction {
-        None => true,
-        Some(Restriction::Different(left, right)) => at(left) != at(right),
-        Some(Restriction::Less(left, right)) => at(left) < at(right),
-    }
+    array.has_entry(&positions)
 }
 
 /// Data under a total are cut to it.

@@ -5,6 +5,7 @@ mod data;
 
 mod asking;
 mod batch;
+mod by_hand;
 mod calibrate;
 mod check_fit;
 mod commands;

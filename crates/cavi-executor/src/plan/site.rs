@@ -1,7 +1,7 @@
 //! The plan of a site: which pass over which entries gives its log partitions and expected counts.
 
 use cavi_algebra::{
-    ArrayKind, Atom, BlockId, Coefficient, Factor, Function, LetterId, SiteId, Subscript, Sum, Term,
+    ArrayId, ArrayKind, Atom, BlockId, Coefficient, Factor, Function, LetterId, SiteId, Subscript, Sum, Term,
 };
 use cavi_numerics::special;
 
@@ -346,7 +346,7 @@ fn owner(lowering: &Lowering, log: &Term) -> Option<BlockId> {
         .find(|block| lowering.log_subscripts(*block, log).is_some())
 }
 
-/// The listed entries of the sparse array that the weight holds, or else all values of the site's letters.
+/// The listed entries of a sparse array without which the weight is 0, or else all values of the site's letters.
 pub fn domain(lowering: &Lowering, weight: &Sum, plates: &[LetterId]) -> Vec<Dim> {
     let innermost: Vec<LetterId> = plates
         .iter()
@@ -355,7 +355,7 @@ pub fn domain(lowering: &Lowering, weight: &Sum, plates: &[LetterId]) -> Vec<Dim
             !plates.iter().any(|other| other != letter && lowering.symbols.lineage(*other).contains(letter))
         })
         .collect();
-    let sparse = weight.terms.iter().flat_map(|term| &term.factors).find_map(|factor| match &factor.atom {
+    let listed = |factor: &Factor| match &factor.atom {
         Atom::Value(array, subscripts) | Atom::Observed(array, subscripts) => {
             let letters: Option<Vec<LetterId>> = subscripts
                 .iter()
@@ -367,11 +367,25 @@ pub fn domain(lowering: &Lowering, weight: &Sum, plates: &[LetterId]) -> Vec<Dim
             let letters = letters?;
             let distinct =
                 letters.iter().enumerate().all(|(place, letter)| !letters[..place].contains(letter));
-            let sparse = lowering.symbols.array(*array).kind != ArrayKind::Latent
-                && matches!(lowering.bound.array(*array), BoundArray::Sparse { .. });
-            (sparse && distinct).then_some((*array, letters))
+            if !distinct || factor.power < 1 || lowering.symbols.array(*array).kind == ArrayKind::Latent {
+                return None;
+            }
+            let vanishes = match lowering.bound.array(*array) {
+                // What is not listed is 0; it was observed, or it was not.
+                BoundArray::Sparse { unlisted_zero, .. } => {
+                    matches!(factor.atom, Atom::Value(..)) || !unlisted_zero
+                }
+                BoundArray::Dense { .. } => false,
+            };
+            vanishes.then_some((*array, letters))
         }
         _ => None,
+    };
+    let mut terms = weight.terms.iter();
+    let of_first: Vec<(ArrayId, Vec<LetterId>)> =
+        terms.next().map_or_else(Vec::new, |term| term.factors.iter().filter_map(listed).collect());
+    let sparse = of_first.into_iter().find(|own| {
+        terms.clone().all(|term| term.factors.iter().filter_map(listed).any(|other| other == *own))
     });
     match sparse {
         Some((array, letters)) => {

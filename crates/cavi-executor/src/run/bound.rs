@@ -191,7 +191,10 @@ impl State<'_> {
                     .iter()
                     .map(|column| &column[row * each(column)..(row + 1) * each(column)])
                     .collect();
-                rows[row] = Observed::pair(family, layout, value, &own);
+                rows[row] = match observed.exists(row) {
+                    true => Observed::pair(family, layout, value, &own),
+                    false => 0.0,
+                };
             }
         }
         if let Some(node) = weight {

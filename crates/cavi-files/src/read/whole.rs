@@ -2,8 +2,9 @@
 //!
 //! A column of whole numbers of which one is missing is a column of floating-point numbers in many programs, which write them as `2.0`. In
 //! Parquet and in a database such a column holds numbers, and its label is `2`. A text says so by itself: where all labels of a column are
-//! whole numbers in decimal notation, they are read as these numbers are written elsewhere, `2`. One label that is none (`2.5`, `007`, `v1.0`)
-//! leaves all as they are.
+//! numbers in decimal notation, the whole ones among them are read as they are written elsewhere, `2`. Each label is read so whatever
+//! others stand beside it, so that `0.0, 0.5, 1.0` of one file meet `0, 1` of another. One label that is no such number (`007`, `v1.0`) leaves all
+//! as they are.
 
 use std::collections::HashMap;
 
@@ -34,7 +35,7 @@ pub(crate) fn canonical(mut content: Content) -> Content {
 
 /// The same of labels no two of which are alike; they stay so.
 pub(crate) fn list(labels: &mut [String]) {
-    let Some(all) = all_whole(labels) else { return };
+    let Some(all) = all_numbers(labels) else { return };
     let distinct: std::collections::HashSet<&String> = all.iter().collect();
     if distinct.len() == labels.len() {
         labels.clone_from_slice(&all);
@@ -43,7 +44,7 @@ pub(crate) fn list(labels: &mut [String]) {
 
 /// The same of a column, in which `2` and `2.0` are one label.
 fn column(column: &mut Categories) {
-    let Some(all) = all_whole(&column.names) else { return };
+    let Some(all) = all_numbers(&column.names) else { return };
     let mut places: HashMap<String, u32> = HashMap::new();
     let mut names = Vec::new();
     let mut place_of = |name: String| {
@@ -59,19 +60,21 @@ fn column(column: &mut Categories) {
     column.names = names;
 }
 
-/// All labels as whole numbers are written; `None` where one is no whole number, or none has a decimal point.
-fn all_whole(labels: &[String]) -> Option<Vec<String>> {
-    let all: Vec<String> = labels.iter().map_while(|label| whole(label).map(str::to_owned)).collect();
+/// All labels, the whole numbers among them without a decimal point; `None` where one is no number, or none has a decimal point.
+fn all_numbers(labels: &[String]) -> Option<Vec<String>> {
+    let all: Vec<String> = labels.iter().map_while(|label| number(label).map(str::to_owned)).collect();
     (all.len() == labels.len() && labels.iter().any(|label| label.contains('.'))).then_some(all)
 }
 
-/// `2` of `2.0`, and of `2`.
-fn whole(label: &str) -> Option<&str> {
+/// `2` of `2.0` and of `2`, and `2.5` of `2.5`; `None` of what is no number in plain decimal notation.
+fn number(label: &str) -> Option<&str> {
     let (number, rest) = label.split_once('.').unwrap_or((label, ""));
     let digits = number.strip_prefix('-').unwrap_or(number);
-    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-    let is_plain = number == "0" || !digits.is_empty() && !digits.starts_with('0');
-    (is_number && is_plain && rest.bytes().all(|byte| byte == b'0')).then_some(number)
+    let is_number = [digits, rest].iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_plain = digits == "0" || !digits.is_empty() && !digits.starts_with('0');
+    let is_whole = rest.bytes().all(|byte| byte == b'0');
+    let is_negative_zero = number == "-0" && is_whole;
+    (is_number && is_plain && !is_negative_zero).then_some(if is_whole { number } else { label })
 }
 
 #[cfg(test)]
@@ -85,11 +88,13 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_are_written_as_such_where_all_are() {
+    fn whole_numbers_are_written_as_such_where_all_are_numbers() {
         assert_eq!(read(&["2.0", "0.0", "-1.0", "10"]), ["2", "0", "-1", "10"]);
         assert_eq!(read(&["2.00", "3."]), ["2", "3"]);
+        assert_eq!(read(&["0.0", "0.5", "-0.50", "1.0"]), ["0", "0.5", "-0.50", "1"]);
         for kept in [
-            ["2.0", "0.5"],
+            ["2.5", "0.5"],
+            ["2.0", "1e3"],
             ["2.0", "a"],
             ["007", "1.0"],
             ["1", "2"],

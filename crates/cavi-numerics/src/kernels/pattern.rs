@@ -388,6 +388,12 @@ impl<'a> Pattern<'a> {
         self.is_filled && self.columns[0].is_empty()
     }
 
+    /// The same entries with their columns, of a whole matrix; `None` for any other pattern.
+    pub(super) fn with_all_columns(&self) -> Option<Pattern<'a>> {
+        let all = || (0..2).map(|mode| Cow::Owned(self.indices(mode).into_owned())).collect();
+        self.is_whole().then(|| Pattern { columns: all(), ..self.clone() })
+    }
+
     /// The index of each entry in one mode: empty for the first two of entries in strips or of a whole matrix.
     pub(super) fn column(&self, mode: usize) -> &[u32] {
         &self.columns[mode]

@@ -20,9 +20,12 @@ const MANY: usize = 5_000_000;
 
 /// Data whose missing entries are latent: they stand on a right-hand side, and have a statement of their own with a family
 /// that has a q. An error for the others that stand on a right-hand side.
+///
+/// Where all that is missing is what a restriction leaves out (the diagonal of `i != j`), the array has all of its entries. What it lacks
+/// counts as observed to be 0 from here on, as a sum over a whole axis reads it.
 pub(super) fn missing_on_the_right(
     model: &Model,
-    arrays: &[Option<BoundArray>],
+    arrays: &mut [Option<BoundArray>],
     axes: &[BoundAxis],
     at: &dyn Fn(ArrayId, &[usize]) -> String,
     problems: &mut Vec<DataError>,
@@ -51,7 +54,15 @@ pub(super) fn missing_on_the_right(
             .iter()
             .map(|letter| axes[model.symbols.letter(*letter).axis.index()].size)
             .collect();
-        let first = arrays[id.index()].as_ref().and_then(|bound| first_missing(bound, &sizes));
+        let first = arrays[id.index()].as_ref().and_then(|bound| first_missing(array, bound, &sizes));
+        if array.restriction.is_some() && first.is_none() {
+            match &mut arrays[id.index()] {
+                Some(BoundArray::Dense { observed, .. }) => *observed = None,
+                Some(BoundArray::Sparse { unlisted_zero, .. }) => *unlisted_zero = true,
+                None => {}
+            }
+            continue;
+        }
         let place = first.map_or_else(String::new, |first| format!(" (the first is {})", at(id, &first)));
         match model.statement_of(id) {
             Some(statement) if statement.family.latent().is_some() => latent.push(id),
@@ -68,9 +79,9 @@ pub(super) fn missing_on_the_right(
     latent
 }
 
-/// The first entry that was not observed; for a sparse array the first that is listed and missing, else the first that is
+/// The first entry that exists and was not observed; for a sparse array the first that is listed and missing, else the first that is
 /// not listed.
-fn first_missing(bound: &BoundArray, sizes: &[usize]) -> Option<Vec<usize>> {
+fn first_missing(array: &Array, bound: &BoundArray, sizes: &[usize]) -> Option<Vec<usize>> {
     let cells: usize = sizes.iter().product();
     let coordinates = |cell: usize| -> Vec<usize> {
         let after = |dimension: usize| sizes[dimension + 1..].iter().product::<usize>().max(1);
@@ -78,7 +89,8 @@ fn first_missing(bound: &BoundArray, sizes: &[usize]) -> Option<Vec<usize>> {
     };
     match bound {
         BoundArray::Dense { observed, .. } => {
-            observed.as_ref()?.iter().position(|seen| !seen).map(coordinates)
+            let missing = observed.as_ref()?.iter().enumerate().filter(|(_, seen)| !**seen);
+            missing.map(|(cell, _)| coordinates(cell)).find(|own| array.has_entry(own))
         }
         BoundArray::Sparse { indices, observed, unlisted_zero, .. } => {
             let listed = |entry: usize| -> Vec<usize> {
@@ -89,7 +101,8 @@ fn first_missing(bound: &BoundArray, sizes: &[usize]) -> Option<Vec<usize>> {
             }
             let count = indices.first().map_or(0, |column| column.len());
             let known: std::collections::BTreeSet<Vec<usize>> = (0..count).map(listed).collect();
-            (!unlisted_zero).then(|| (0..cells).map(coordinates).find(|own| !known.contains(own))).flatten()
+            let is_missing = |own: &Vec<usize>| array.has_entry(own) && !known.contains(own);
+            (!unlisted_zero).then(|| (0..cells).map(coordinates).find(is_missing)).flatten()
         }
     }
 }

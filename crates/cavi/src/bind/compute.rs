@@ -2,7 +2,7 @@
 
 use cavi_algebra::evaluate::Assignment;
 use cavi_algebra::{
-    Array, ArrayId, ArrayKind, Expression, Function, LetterId, MatrixFunction, Subscript, Symbols,
+    Array, ArrayId, ArrayKind, Expression, Function, LetterId, MatrixFunction, Subscript, Support, Symbols,
 };
 use cavi_executor::{BoundArray, BoundAxis};
 use cavi_numerics::linalg;
@@ -179,7 +179,7 @@ fn compute_one(
         (_, _, Some(Expression::OfMatrix(MatrixFunction::Whitening, ..))) if inputs.sizes_of_covariances => {
             Some(covariance::check_memory(&target, cells).map(|()| BoundArray::full(vec![0.0; cells])))
         }
-        (ArrayKind::Data, _, None) if array.support == cavi_algebra::Support::Multiplicity => {
+        (ArrayKind::Data, _, None) if array.support == Support::Multiplicity => {
             Some(Ok(BoundArray::full(vec![1.0; cells])))
         }
         (ArrayKind::Data, _, None) => Some(Err(super::pieces::unbound(target.symbols, target.id))),
@@ -458,10 +458,21 @@ fn computed_from(
     )
 }
 
-/// Refuses a value outside the type of its array.
+/// Refuses a value outside the type of its array, and a position beyond the end of its axis.
 fn check(target: &Target<'_>, value: f64, place: &str) -> Result<(), DataError> {
     let array = target.array;
-    let Some(expected) = misfit(array.support, value) else { return Ok(()) };
+    let size = match array.support {
+        Support::Index(axis) => Some(target.axes.bound[axis.index()].size),
+        _ => None,
+    };
+    let expected = match (misfit(array.support, value), size) {
+        (None, Some(size)) if value >= size as f64 => match size {
+            0 => "no position, since the axis is empty".to_owned(),
+            _ => format!("a position from 0 to {}", size - 1),
+        },
+        (None, _) => return Ok(()),
+        (Some(expected), _) => expected.to_owned(),
+    };
     let kind = if array.kind == ArrayKind::Constant { "the constant" } else { "the data" };
     let place = if place.is_empty() { String::new() } else { format!(" {place}") };
     Err(DataError::new(format!("{kind} `{}` is {value}{place}", array.name)).possible(expected))

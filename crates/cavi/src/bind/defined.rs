@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use cavi_algebra::evaluate::{Accumulator, Assignment, for_each_value};
-use cavi_algebra::{ArrayId, Atom, Expression, Function, LetterId, Restriction, Subscript};
+use cavi_algebra::{ArrayId, Atom, Expression, Function, LetterId, Subscript};
 use cavi_derivation::multiplicities;
 use cavi_families::functions;
 use cavi_model::{Model, Statement};
@@ -17,7 +17,7 @@ use super::hide::Hidden;
 use super::known::{Known, free_letters};
 
 /// Expressions with more values than this are not looked at one by one.
-const MANY: usize = 5_000_000;
+pub(super) const MANY: usize = 5_000_000;
 
 /// Which copies of statements a program reads.
 pub(super) struct Uses<'a> {
@@ -47,13 +47,8 @@ impl Uses<'_> {
     fn has_term(&self, statement: &Statement, assignment: &Assignment) -> bool {
         let array = self.model.symbols.array(statement.target);
         let at = |letter: &LetterId| assignment.get(*letter).expect("every letter of the left is assigned");
-        let exists = match &array.restriction {
-            None => true,
-            Some(Restriction::Different(left, right)) => at(left) != at(right),
-            Some(Restriction::Less(left, right)) => at(left) < at(right),
-        };
         let positions: Vec<usize> = array.letters.iter().map(at).collect();
-        exists
+        array.has_entry(&positions)
             && (!statement.observed
                 || self.partly_latent.contains(&statement.target)
                 || self.known.is_observed(statement.target, &positions)

@@ -31,6 +31,7 @@ mod standardise;
 mod checks;
 mod defined;
 mod matrices;
+mod outside;
 
 mod fixed;
 mod frozen;
@@ -279,13 +280,14 @@ pub(crate) fn bind_in_part(
         let of = if files.is_empty() { String::new() } else { format!(", of {}", files.join(" and ")) };
         format!("{}{of}", target.describe(coordinates))
     };
-    let partly_latent = checks::missing_on_the_right(model, &arrays, &axes.bound, &at, &mut problems);
+    let partly_latent = checks::missing_on_the_right(model, &mut arrays, &axes.bound, &at, &mut problems);
     checks::whole_slices(model, &arrays, &axes.bound, &at, &mut problems);
     checks::strictly_inside(model, &arrays, &mut problems);
     let known = &Known::new(symbols, &axes.bound, &arrays);
     let uses =
         Uses { model, known, hidden: hidden.iter().flatten().collect(), partly_latent: &partly_latent };
     let undefined = defined::undefined(&uses, &at, &mut problems);
+    outside::read_outside(&uses, &at, &mut problems);
     let refused = checks::domains(&uses, &undefined, &mut problems);
     checks::shares(&uses, &mut problems);
     matrices::invertible(&uses, &refused, &mut problems);

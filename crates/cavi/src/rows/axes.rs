@@ -111,7 +111,76 @@ impl<'m> RowAxes<'m> {
         let own: BTreeSet<ArrayId> =
             self.model.statements.iter().filter(latent).map(|statement| statement.target).collect();
         self.model.statements.iter().try_for_each(|statement| self.refuse_tie(statement, &own))?;
+        self.model.statements.iter().try_for_each(|statement| self.refuse_computed(statement))?;
         Ok(own)
+    }
+
+    /// Refuses a statement of rows that reads data which are computed from all rows, as `data base[j] = sum[n](x[n, j])`: from new rows they
+    /// would be computed anew, and be others than those of the fit.
+    fn refuse_computed(&self, statement: &Statement) -> Result<(), Box<Diagnostic>> {
+        if !self.has_rows(statement.target) {
+            return Ok(());
+        }
+        let symbols = &self.model.symbols;
+        let name = &symbols.array(statement.target).name;
+        let refused = |what: String| {
+            let message = format!("{what}: from new rows it would be another number than in the fit");
+            let diagnostic = Diagnostic::error("E0903", message)
+                .at(statement.span, "reads what is computed from all rows")
+                .possible("rows that are independent given what they share")
+                .help("compute it beforehand, and bind it to a file; `center over` a letter of rows keeps the means of the fit");
+            Err(Box::new(diagnostic))
+        };
+        let values = statement.arguments.iter().flatten().map(|argument| &argument.value);
+        let own = symbols.array(statement.target).value.iter();
+        let (mut waiting, mut seen) = (values.chain(own).collect::<Vec<_>>(), BTreeSet::new());
+        while let Some(value) = waiting.pop() {
+            if self.sums_rows(value) {
+                return refused(format!("the statement of `{name}` sums data over rows"));
+            }
+            let mut read = Vec::new();
+            value.visit_values(&mut |array, _| read.push(array));
+            for array in read.into_iter().filter(|array| seen.insert(*array)) {
+                let Some(value) = &symbols.array(array).value else { continue };
+                let mut reads_rows = self.sums_rows(value);
+                value.visit_values(&mut |other, _| reads_rows |= self.has_rows(other));
+                if reads_rows && (!self.has_rows(array) || self.sums_rows(value)) {
+                    let computed = &symbols.array(array).name;
+                    return refused(format!(
+                        "`{computed}` is computed from all rows, and the statement of `{name}` reads it"
+                    ));
+                }
+                waiting.push(value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an expression sums data over an axis of rows.
+    fn sums_rows(&self, value: &Expression) -> bool {
+        let symbols = &self.model.symbols;
+        let all = |parts: &[Expression]| parts.iter().any(|part| self.sums_rows(part));
+        match value {
+            Expression::Number(_)
+            | Expression::Value(..)
+            | Expression::Indicator(..)
+            | Expression::Position(_) => false,
+            Expression::Sum(letters, body) => {
+                let rows =
+                    || letters.iter().filter(|letter| self.axes.contains(&symbols.letter(**letter).axis));
+                let mut found = false;
+                body.visit_values(&mut |array, subscripts| {
+                    let mut read = Vec::new();
+                    subscripts.iter().for_each(|own| own.letters(&mut read));
+                    found |=
+                        symbols.array(array).kind == ArrayKind::Data && rows().any(|row| read.contains(row));
+                });
+                found || self.sums_rows(body)
+            }
+            Expression::Add(parts) | Expression::Multiply(parts) => all(parts),
+            Expression::Power(base, exponent) => self.sums_rows(base) || self.sums_rows(exponent),
+            Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => self.sums_rows(body),
+        }
     }
 
     /// The data of rows: entries of theirs that are missing, and have a factor of q, are the rows' own as well.

@@ -275,19 +275,20 @@ impl<'a> Lowering<'a, '_> {
         let same = *driver == array && letters == *coordinates;
         let entries = self.over_entries(*driver);
         let count = entries.size;
-        let label = format!("{array:?} {letters:?} on the entries of {driver:?}");
-        let label = if same { format!("{array:?}") } else { label };
         if same {
-            let node =
-                self.given(Operation::Static(label), vec![entries], || Cow::Borrowed(values.as_slice()));
+            let label = Operation::Static(format!("{array:?}"));
+            let node = self.given(label, vec![entries], || Cow::Borrowed(values.as_slice()));
             return Some((node, vec![entry]));
         }
+        // Which coordinate of the driver each dimension is. The letters do not say: where the driver is read as `y[i, j]` and as `y[j, i]`,
+        // `x[i, j]` has other values at its entries.
+        let places: Vec<usize> = letters
+            .iter()
+            .map(|letter| coordinates.iter().position(|own| own == letter).expect("checked above"))
+            .collect();
+        let label = format!("{array:?} at the coordinates {places:?} of the entries of {driver:?}");
         let aligned = || {
             // Looked up coordinate by coordinate.
-            let places: Vec<usize> = letters
-                .iter()
-                .map(|letter| coordinates.iter().position(|own| own == letter).expect("checked above"))
-                .collect();
             let BoundArray::Sparse { indices: driving, .. } = self.bound.array(*driver) else {
                 return vec![0.0; count];
             };

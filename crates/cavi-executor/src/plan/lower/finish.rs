@@ -177,10 +177,7 @@ impl<'a> Lowering<'a, '_> {
                         let map = self.index_by_position(*array);
                         Ok(Index { letter: inside.letter, map: self.maps.compose(inside.map, Some(map)) })
                     }
-                    _ => Err(Unplanned(format!(
-                        "the subscripts of `{}` do not follow from one index",
-                        self.symbols.array(*array).name
-                    ))),
+                    _ => self.index_by_positions(scope, *array, inner),
                 }
             }
         }
@@ -203,6 +200,43 @@ impl<'a> Lowering<'a, '_> {
             }
             table.into()
         })
+    }
+
+    /// The values of an index array of several dimensions, where all of its subscripts follow from one letter of the loop: from the listed
+    /// entries of sparse data, say. 0 where none is listed, which a mask leaves out.
+    fn index_by_positions(
+        &mut self,
+        scope: &Scope,
+        array: ArrayId,
+        subscripts: &[Subscript],
+    ) -> Result<Index, Unplanned> {
+        let places: Vec<Index> =
+            subscripts.iter().map(|own| self.resolve(scope, own)).collect::<Result<_, _>>()?;
+        let letter = places.first().map_or(0, |first| first.letter);
+        if places.iter().any(|own| own.letter != letter) {
+            return Err(Unplanned(format!(
+                "the subscripts of `{}` do not follow from one index",
+                self.symbols.array(array).name
+            )));
+        }
+        let from = scope.letters[letter];
+        let maps: Vec<Option<MapId>> = places.iter().map(|own| own.map).collect();
+        let shape = self.bound.shape(&self.symbols, array);
+        let values = |tables: &Maps| {
+            let at = |place: usize| {
+                let positions: Vec<usize> = maps
+                    .iter()
+                    .map(|map| map.map_or(place, |map| tables.table(map)[place] as usize))
+                    .collect();
+                self.bound.array(array).entry(&shape, &positions).0 as u32
+            };
+            (0..from.size).map(at).collect::<Vec<u32>>()
+        };
+        let values = values(&self.maps);
+        let ends = (from.along, self.over_values(array));
+        let name = format!("{array:?} at {maps:?} of {from:?}");
+        let map = self.maps.named(&name, ends, || values.into());
+        Ok(Index { letter, map: Some(map) })
     }
 
     /// The loop over what the values of an index array are.

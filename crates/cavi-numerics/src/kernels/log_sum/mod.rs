@@ -184,13 +184,17 @@ fn log_sum_on(
     scratch: &mut Scratch,
     threads: &Threads,
 ) -> Totals {
-    let pattern = input.pattern;
-    let (entries, modes) = (pattern.len(), pattern.modes());
+    let (entries, modes) = (input.pattern.len(), input.pattern.modes());
     outputs.accumulators.resize_with(modes, || None);
     check(input, &outputs);
     if entries == 0 {
         return Totals::default();
     }
+    let by_products = input.pattern.is_filled() && input.own.is_none() && factors_are_finite(input, threads);
+    // Products need no column of a whole matrix, a visit of its entries does.
+    let with_columns = if by_products { None } else { input.pattern.with_all_columns() };
+    let input = &LogSum { pattern: with_columns.as_ref().unwrap_or(input.pattern), ..*input };
+    let pattern = input.pattern;
     let bounds = pattern.chunks();
     let chunks = bounds.len() - 1;
 
@@ -229,7 +233,6 @@ fn log_sum_on(
     }
     let is_padded = is_padded(input, &outputs.accumulators);
     tasks.iter_mut().for_each(|task| task.is_padded = is_padded);
-    let by_products = pattern.is_filled() && input.own.is_none() && factors_are_finite(input, threads);
     match pattern.grid() {
         None => {
             threads.for_each_item(&mut tasks, |task| pass::run(set, task, visit::Visit::All));
