@@ -1,6 +1,6 @@
 //! The factorisation of q: by default one factor for each copy and slice of a variable; `posterior` states departures.
 
-use cavi_algebra::{ArrayId, ArrayKind, BlockId, BoundId, LetterId, Mode, Sum, Support, Symbols, Term};
+use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, BoundId, LetterId, Mode, Sum, Support, Symbols, Term};
 use cavi_families::{joins, of_any_length, posterior, posteriors, recognise};
 use cavi_model::{BlockKind, BlockSpec, Model, Statement};
 use cavi_syntax::{Diagnostic, Span};
@@ -8,6 +8,7 @@ use cavi_syntax::{Diagnostic, Span};
 use crate::bounds::{Bound, asked_for, bounds};
 use crate::derive::Derivation;
 use crate::explain::families_on;
+use crate::joint::multiplicities;
 
 /// A block before its equations are derived.
 #[derive(Clone, Debug)]
@@ -166,6 +167,39 @@ fn refuse_data(derivation: &mut Derivation, spec: &BlockSpec) {
     );
 }
 
+/// A slice along rows that have a multiplicity: each row stands for so many equal ones, which have a factor each, and a factor of several rows
+/// would have to be several at once.
+fn refuse_weighed_slices(
+    derivation: &mut Derivation,
+    spec: &BlockSpec,
+    members: &[ArrayId],
+    slices: &[Vec<LetterId>],
+) {
+    let (model, symbols) = (derivation.model, &derivation.symbols);
+    for (member, own) in members.iter().zip(slices) {
+        let Some(statement) = model.statement_of(*member) else { continue };
+        let weighed = multiplicities(symbols, &statement.plates).into_iter().find_map(|atom| {
+            let Atom::Value(weight, subscripts) = atom else { return None };
+            let mut letters = Vec::new();
+            subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
+            letters.into_iter().find(|letter| own.contains(letter)).map(|letter| (weight, letter))
+        });
+        let Some((weight, letter)) = weighed else { continue };
+        let name = |array: ArrayId| &symbols.array(array).name;
+        let (member, weight, letter) = (name(*member), name(weight), &symbols.letter(letter).name);
+        let message =
+            format!("`{member}` has a slice along `{letter}`, and `{weight}` is a multiplicity there");
+        let diagnostic = Diagnostic::error("E0797", message)
+            .at(spec.span, "one factor for rows that stand for many each")
+            .possible(format!("a factor for each `{letter}`"))
+            .help(format!(
+                "leave the line out, or write out each row as often as `{weight}` says and leave `{weight}` out"
+            ));
+        derivation.diagnostics.push(diagnostic);
+        return;
+    }
+}
+
 /// A matrix has the slices of its own statement only. Beside real variables, a joint factor has one number or one
 /// matrix.
 fn refuse_slices(
@@ -182,6 +216,8 @@ fn refuse_slices(
         let written = derivation.symbols.slices(*member);
         let alone = match array.support {
             Support::PositiveDefinite => true,
+            // A class of all copies together has no optimum that is a sum over theirs.
+            Support::Index(_) | Support::Binary if spec.kind == BlockKind::Implicit => true,
             Support::Real => false,
             _ => place > 0,
         };
@@ -304,6 +340,9 @@ fn draft(derivation: &mut Derivation, spec: &BlockSpec) -> Draft {
         refuse_ragged(derivation, spec, &members, &slices);
     }
     refuse_slices(derivation, spec, &members, &slices);
+    if mode == Mode::Distribution {
+        refuse_weighed_slices(derivation, spec, &members, &slices);
+    }
     let plates = derivation.symbols.array(first).letters.iter().copied();
     let plates: Vec<LetterId> = plates.filter(|letter| !slices[0].contains(letter)).collect();
     let classes = match derivation.symbols.array(first).support {

@@ -2,7 +2,7 @@
 
 use cavi_algebra::{
     ArrayId, ArrayKind, Equations, Expression, MatrixFunction, StatementEquation, StatementId, Subscript,
-    Symbols, dedup,
+    Support, Symbols, dedup,
 };
 use cavi_model::{Model, Statement};
 use cavi_syntax::Diagnostic;
@@ -153,7 +153,15 @@ impl Derivation<'_> {
 
     fn run(&mut self) -> Option<Equations> {
         for array in partly_latent(self.model) {
-            self.symbols.arrays[array.index()].kind = ArrayKind::Latent;
+            let own = &mut self.symbols.arrays[array.index()];
+            own.kind = ArrayKind::Latent;
+            // The q of what is missing is that of the statement, whatever type the observed numbers are declared to have.
+            let statement = self.model.statement_of(array);
+            if let (Some(support), false) =
+                (statement.and_then(|own| own.family.latent()), matches!(own.support, Support::Index(_)))
+            {
+                own.support = support;
+            }
         }
         let mut drafts: Vec<Draft> = blocks(self);
         let log_densities = joint(self, &drafts);

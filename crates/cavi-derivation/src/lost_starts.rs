@@ -73,6 +73,8 @@ fn first_sweep(model: &Model, equations: &Equations) -> Vec<BlockId> {
 fn reads_itself(block: &Block) -> bool {
     !matches!(block.mode, Mode::Distribution | Mode::Point)
         || block.ascent.is_some()
+        // A bound that is asked for is taken at the old values.
+        || block.by.is_some()
         || !block.in_order.is_empty()
         || block.update().any(|sum: &Sum| sum.has_allocation() || sum.has_auxiliary())
 }

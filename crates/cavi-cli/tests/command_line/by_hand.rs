@@ -146,6 +146,40 @@ fn labels_that_are_numbers_meet() {
     });
 }
 
+/// What is missing has the q of its statement, whatever type the data have: a Normal of nonnegative numbers is no truncated one.
+///
+/// m has the precision 1/100 + 2 + 1/2, of the prior, of two observed x and of y at the missing one.
+#[test]
+fn missing_entries_have_the_q_of_their_statement() {
+    check(&Case {
+        name: "missing",
+        program: "axis row[n]\ndata x[n] : nonnegative, absent = NA\ndata y[n] : real\nm ~ Normal(0, sd = 10)\n\
+            x[n] ~ Normal(m, sd = 1)\ny[n] ~ Normal(x[n], sd = 1)\n",
+        files: &[("x.csv", "0.2\n0.5\nNA\n"), ("y.csv", "0.1\n0.4\n-1\n")],
+        arguments: &["--data", "x=x.csv", "--data", "y=y.csv"],
+        found: &[("m.mean", &[0.2 / 2.51])],
+        elbo: None,
+    });
+}
+
+/// A matrix whose second subscript is the slice of the left is that matrix, not its diagonal: `S (S + I / 4)^-1 y`, by NumPy.
+#[test]
+fn a_matrix_is_read_by_either_letter_first() {
+    for subscripts in ["[:l, :i]", "[:i, :l]", "[:l, i]", ""] {
+        check(&Case {
+            name: "matrix",
+            program: &format!(
+                "axis pt[i, l] = 3\nconst S[i, l]\ndata y[i] : real\nd[:i] ~ GaussianProcess(cov = S{subscripts})\n\
+                 y[i] ~ Normal(d[i], sd = 0.5)\nposterior {{\n  point d\n}}\n"
+            ),
+            files: &[("S.csv", "1,0.5,0.2\n0.5,1,0.5\n0.2,0.5,1\n"), ("y.csv", "1\n2\n4\n")],
+            arguments: &["--data", "y=y.csv", "--set", "S=S.csv"],
+            found: &[("d", &[0.952_381, 1.923_810, 3.238_095])],
+            elbo: None,
+        });
+    }
+}
+
 /// A factor that is implicit has the bound of one that is stored, also where it selects in the prior of a Gamma.
 #[test]
 fn an_implicit_class_of_a_rate_counts_once() {
@@ -197,6 +231,12 @@ fn what_has_no_place_is_refused() {
         &[("x", "0,1,2\n0,0,3\n0,0,0\n"), ("h", "0\n1\n"), ("a", "1\n0\n"), ("y", "1\n1\n")],
         &["x[1, 0]", "does not exist", "`i < j`"],
     );
+    refused(
+        "joined",
+        "axis person[n]\ndata x[n] : real\ndata y[n] : real\nb ~ Normal(0, sd = 10)\ny[n] ~ Normal(b * x[n], sd = 1)\n",
+        &[("x", "id,x\n3,30\n1,10\n2,20\n"), ("y", "id,y\n1,100\n2,200\n3,300\n")],
+        &["`id` is 3 in line 2 of x.csv and 1 in line 2 of y.csv", "--columns x=person:id,value:x"],
+    );
 }
 
 /// Sums over all rows would be others of new rows alone.
@@ -214,4 +254,33 @@ fn new_rows_do_not_change_what_is_computed_from_all() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("E0904") && said.contains("`base` is computed from all rows"), "{said}");
+}
+
+/// Data that are centred within rows are centred by the means of the new rows, not by those of the fit at the same places.
+///
+/// (12, 8) less their mean are (2, -2), with t = (2, 1) and a prior of precision 1/100: z = (4 - 2) / 5.01; and (5, -5) of the second row.
+#[test]
+fn new_rows_are_centred_by_their_own_means() {
+    let directory = scratch("by_hand_centred");
+    let program = "axis row[n]\naxis obs[j] in row[n]\ndata x[n, j] : real, center over j\ndata t[n, j] : real\n\
+        z[n] ~ Normal(0, sd = 10)\nx[n, j] ~ Normal(z[n] * t[n, j], sd = 1)\n";
+    fs::write(directory.join("own.cavi"), program).unwrap();
+    let table = |name: &str, rows: &[(&str, &str, f64)]| {
+        let lines: Vec<String> =
+            rows.iter().map(|(row, obs, value)| format!("{row},{obs},{value}\n")).collect();
+        fs::write(directory.join(name), format!("row,obs,value\n{}", lines.concat())).unwrap();
+    };
+    table("x.csv", &[("a", "1", 101.0), ("a", "2", 99.0), ("b", "1", 12.0), ("b", "2", 8.0)]);
+    table("t.csv", &[("a", "1", 2.0), ("a", "2", 1.0), ("b", "1", 2.0), ("b", "2", 1.0)]);
+    table("x2.csv", &[("c", "1", 12.0), ("c", "2", 8.0), ("d", "1", 105.0), ("d", "2", 95.0)]);
+    table("t2.csv", &[("c", "1", 2.0), ("c", "2", 1.0), ("d", "1", 2.0), ("d", "2", 1.0)]);
+    let run = |arguments: &[&str]| {
+        let output = cavi(&directory, arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    };
+    run(&["fit", "own.cavi", "--data", "x=x.csv", "--data", "t=t.csv", "--out", "o", "--quiet"]);
+    run(&["project", "o", "--data", "x=x2.csv", "--data", "t=t2.csv", "--out", "p", "--quiet"]);
+    let found = cavi_files::read_npy(&directory.join("p/posterior/z.mean.npy")).unwrap().values;
+    let far = found.iter().zip([2.0 / 5.01, 5.0 / 5.01]).any(|(own, right)| (own - right).abs() > 1e-6);
+    assert!(found.len() == 2 && !far, "{found:?}");
 }

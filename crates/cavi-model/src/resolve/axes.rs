@@ -254,15 +254,10 @@ impl Resolver<'_> {
                 match given.next() {
                     Some(ast::Subscript::Slice(name)) => {
                         ordinal += 1;
-                        self.written_slice(
-                            scope,
-                            name,
-                            slot,
-                            parent.as_ref(),
-                            ordinal - 1,
-                            position,
-                            &mut wrong,
-                        )
+                        let own = scope.slices.get(ordinal - 1).copied();
+                        // In `S[:l, i]` the slice `i` of the left stands in the other subscript, and `:l` is not another letter for it.
+                        let own = own.filter(|own| !self.names_elsewhere(scope, written, name, *own));
+                        self.written_slice(scope, name, slot, parent.as_ref(), own, position, &mut wrong)
                     }
                     Some(ast::Subscript::Reference(inner)) => {
                         self.subscript(scope, inner, slot, position, &mut wrong)
@@ -542,7 +537,26 @@ impl Resolver<'_> {
         names
     }
 
-    /// `:k` as it is written on the right.
+    /// Whether another subscript of a reference is a letter that stands for this one.
+    fn names_elsewhere(
+        &self,
+        scope: &Scope,
+        written: &[ast::Subscript],
+        name: &ast::Name,
+        actual: LetterId,
+    ) -> bool {
+        written.iter().any(|subscript| {
+            let other = match subscript {
+                ast::Subscript::Slice(other) => other,
+                ast::Subscript::Reference(inner) if inner.subscripts.is_none() => &inner.name,
+                ast::Subscript::Reference(_) => return false,
+            };
+            let bound = self.letters.get(&other.text).and_then(|letter| scope.find(*letter));
+            other.text != name.text && bound.is_some_and(|bound| bound.actual == actual)
+        })
+    }
+
+    /// `:k` as it is written on the right; `own` is the slice of the left that it may be another letter for.
     #[expect(clippy::too_many_arguments, reason = "a subscript, its place, and where its mistakes go")]
     fn written_slice(
         &mut self,
@@ -550,7 +564,7 @@ impl Resolver<'_> {
         name: &ast::Name,
         slot: &Slot,
         parent: Option<&Subscript>,
-        ordinal: usize,
+        own: Option<LetterId>,
         position: usize,
         wrong: &mut Vec<Mistaken>,
     ) -> Option<Subscript> {
@@ -585,7 +599,7 @@ impl Resolver<'_> {
         if scope.lenient {
             return None;
         }
-        match scope.slices.get(ordinal).copied() {
+        match own {
             // Another letter for the slice of the left.
             Some(actual) if self.symbols.letter(actual).axis == axis => {
                 scope.bound.push(Bound { named: letter, actual, how: How::Own, span: name.span });

@@ -289,7 +289,12 @@ impl Axes {
         for piece in pieces {
             for (dimension, letter) in piece.letters.iter().enumerate() {
                 if symbols.letter(*letter).axis == axis {
-                    self.gather_dimension(symbols, piece, dimension, parent, &mut facts);
+                    match (parent, &piece.group) {
+                        (Some(parent), Some(path)) if self.find_path(symbols, parent, path).is_none() => {
+                            problems.extend(unknown_group(symbols, piece, parent, path, problems));
+                        }
+                        _ => self.gather_dimension(symbols, piece, dimension, parent, &mut facts),
+                    }
                 }
             }
             if symbols.array(piece.array).support == Support::Index(axis)
@@ -739,4 +744,22 @@ fn union<'a>(lists: impl Iterator<Item = &'a Listed>) -> Vec<String> {
 fn repeated(labels: &[String]) -> Option<&String> {
     let mut seen = HashSet::new();
     labels.iter().find(|label| !seen.insert(label.as_str()))
+}
+
+/// A file of a group that its axis does not have; said once for each file.
+fn unknown_group(
+    symbols: &Symbols,
+    piece: &Piece,
+    parent: AxisId,
+    path: &[String],
+    said: &[DataError],
+) -> Option<DataError> {
+    let (name, group) = (&symbols.array(piece.array).name, path.join("/"));
+    let problem = DataError::new(format!(
+        "`{name}[{group}]` ({}): axis `{}` has no group `{group}`",
+        piece.name(),
+        symbols.axis(parent).name
+    ))
+    .help("write the group as its labels do, capitals included, or add it to them");
+    (!said.contains(&problem)).then_some(problem)
 }

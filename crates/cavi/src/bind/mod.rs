@@ -40,6 +40,7 @@ mod hide;
 
 mod missing_codes;
 mod read_back;
+mod same_rows;
 mod sizes;
 mod suspicions;
 mod texts;
@@ -212,6 +213,8 @@ pub(crate) fn bind_in_part(
     // Before the arrays are placed, which may take the numbers out of the pieces.
     let suspicions = suspicions::warnings(symbols, inputs, &pieces, &axes);
     let by_order = suspicions::joined_by_order(symbols, inputs, &pieces);
+    problems.extend(same_rows::other_rows(symbols, inputs, &pieces));
+    stop(&mut problems)?;
     let place::Placed { mut arrays, mut listed, added } =
         place::place(symbols, &axes, &mut pieces, &with_latents, None, &mut problems);
     // What a file that is turned lacks follows from that.

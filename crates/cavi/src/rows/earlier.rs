@@ -134,9 +134,10 @@ impl RowAxes<'_> {
             let read =
                 |part: &str, letter: Option<LetterId>| -> Result<Option<(LetterId, Vec<f64>)>, DataError> {
                     let Some(letter) = letter else { return Ok(None) };
-                    // Numbers of a row of its own are those of the new row.
-                    let others = array.letters.iter().filter(|own| **own != letter);
-                    if others.into_iter().any(|own| self.is_row(symbols.letter(*own).axis)) {
+                    // Numbers of a row of its own are those of the new row, and so are those of a group of an axis that is ragged in rows.
+                    let others = array.letters.iter().copied().filter(|own| *own != letter);
+                    let above = symbols.lineage(letter).into_iter().skip(1);
+                    if others.chain(above).any(|own| self.is_row(symbols.letter(own).axis)) {
                         return Ok(None);
                     }
                     let path = directory.join("standardised").join(format!("{}.{part}.npy", array.name));
