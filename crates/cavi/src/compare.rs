@@ -167,6 +167,9 @@ pub fn refuse_other_axes(fits: &[Reopened], directories: &[&Path]) -> Result<(),
     Ok(())
 }
 
+/// An array, what was held out of it, and where that stands on the axes that the program declares.
+type Part = (String, Hidden, Vec<Vec<u32>>);
+
 /// What was held out of a fit, and of which data: fits that have it in common can be compared. It holds the entries, and no other data.
 #[derive(Clone, Debug)]
 pub struct Split {
@@ -174,8 +177,7 @@ pub struct Split {
     directory: String,
     /// The hashes of the files of its data, in order, then those of its data in memory.
     hashes: Vec<String>,
-    /// For each array its name, what was held out of it, and where that stands on the axes that the program declares.
-    parts: Vec<(String, Hidden, Vec<Vec<u32>>)>,
+    parts: Vec<Part>,
 }
 
 impl Split {
@@ -221,7 +223,6 @@ impl Split {
             ))
             .possible("fits whose `settings.data_files` and `settings.data_in_memory` in `summary.json` have the same hashes"));
         }
-        type Part = (String, Hidden, Vec<Vec<u32>>);
         let same = |(_, one, places): &Part, (_, other, others): &Part| {
             places == others && one.values == other.values && one.weights == other.weights
         };

@@ -49,7 +49,7 @@ impl Flips<'_> {
         let Parity::Odd(target) = self.value(statement.target, &subscripts) else { return true };
         let location = match statement.family.location() {
             Location::Parameter(place) => Some(place),
-            _ => None,
+            Location::None | Location::Anywhere => None,
         };
         let meets = |slice: &LetterId| target.contains(&Subscript::Letter(*slice));
         let meet_in_products = statement.slices.iter().any(meets);
@@ -147,24 +147,26 @@ fn mentions(place: &Subscript, letters: &[LetterId]) -> bool {
 /// Whether a parameter is no matrix, or a diagonal one: all of its terms hold the indicator that its row is its column.
 fn is_diagonal(argument: &ArgumentSpec) -> bool {
     let [row, column] = argument.letters[..] else { return true };
-    fn holds(expression: &Expression, row: LetterId, column: LetterId) -> bool {
-        match expression {
-            Expression::Number(number) => *number == 0.0,
-            Expression::Indicator(Comparison::Equal, one, other) => {
-                (*one, *other) == (row, column) || (*one, *other) == (column, row)
-            }
-            Expression::Multiply(parts) => parts.iter().any(|own| holds(own, row, column)),
-            Expression::Add(parts) => parts.iter().all(|own| holds(own, row, column)),
-            Expression::Sum(_, body) => holds(body, row, column),
-            Expression::Indicator(..)
-            | Expression::Value(..)
-            | Expression::Power(..)
-            | Expression::Apply(..)
-            | Expression::Position(_)
-            | Expression::OfMatrix(..) => false,
-        }
-    }
     holds(&argument.value, row, column)
+}
+
+/// Whether an expression is 0 where its row is not its column.
+fn holds(expression: &Expression, row: LetterId, column: LetterId) -> bool {
+    match expression {
+        Expression::Number(number) => *number == 0.0,
+        Expression::Indicator(Comparison::Equal, one, other) => {
+            (*one, *other) == (row, column) || (*one, *other) == (column, row)
+        }
+        Expression::Multiply(parts) => parts.iter().any(|own| holds(own, row, column)),
+        Expression::Add(parts) => parts.iter().all(|own| holds(own, row, column)),
+        Expression::Sum(_, body) => holds(body, row, column),
+        Expression::Indicator(..)
+        | Expression::Value(..)
+        | Expression::Power(..)
+        | Expression::Apply(..)
+        | Expression::Position(_)
+        | Expression::OfMatrix(..) => false,
+    }
 }
 
 #[cfg(test)]

@@ -186,7 +186,7 @@ fn probabilities_and_densities_are_not_compared() {
         ),
         ("normal", "data y[i, j] : count\nm[j] ~ Normal(0, sd = 1)\ny[i, j] ~ Normal(m[j], sd = 0.1)\n"),
     ];
-    let line = |row: u32| format!("r{row},{},{},1,0\n", row % 2, u32::from(row % 5 == 0));
+    let line = |row: u32| format!("r{row},{},{},1,0\n", row % 2, u32::from(row.is_multiple_of(5)));
     let table: String = (0..30).map(line).collect();
     fs::write(directory.join("y.csv"), format!("row,a,b,c,d\n{table}")).unwrap();
     for (name, program) in programs {
@@ -375,7 +375,7 @@ fn a_program_with_latents_at_listed_entries_is_compared_with_one_without() {
     let directory = listed("answers_listed_compared");
     let mut table = "u,v,y\n".to_owned();
     for a in 0..8_u32 {
-        for b in (0..5_u32).filter(|b| (a + b) % 3 != 0) {
+        for b in (0..5_u32).filter(|b| !(a + b).is_multiple_of(3)) {
             table += &format!("u{a},v{b},{}\n", (a * 7 + b * 11) % 13 + 10 * (b % 2));
         }
     }
@@ -517,7 +517,7 @@ fn a_cross_validation_is_told_on_page_and_screen() {
         "axis n[i]\naxis c[j]\ndata x[i, j] : binary\np[j] ~ Beta(1, 1)\nx[i, j] ~ Bernoulli(p[j])\n",
     )
     .unwrap();
-    let line = |row: u32| format!("r{row},{},{}\n", row % 2, u32::from(row % 3 == 0));
+    let line = |row: u32| format!("r{row},{},{}\n", row % 2, u32::from(row.is_multiple_of(3)));
     let table: String = (0..24).map(line).collect();
     fs::write(directory.join("x.csv"), format!("n,a,b\n{table}")).unwrap();
     succeed(&directory, "fit m.cavi --data x=x.csv --folds 4 --quiet --out f");

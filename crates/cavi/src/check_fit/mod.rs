@@ -229,17 +229,14 @@ fn points(fit: &Reopened) -> Result<Vec<String>, String> {
         }
     }
     let all = equations.blocks.iter().map(|own| own.members.len()).sum::<usize>();
-    match () {
-        () if all == 0 => Err("the program has no latent".to_owned()),
-        () if points.len() == all => {
-            Err("all latents are points: q has no spread to compare with that of the posterior".to_owned())
-        }
-        () if points.len() + held.len() == all => {
-            Err("all latents are points or fixed: q has no spread to compare with that of the posterior"
-                .to_owned())
-        }
-        () => Ok(points),
+    if all == 0 {
+        return Err("the program has no latent".to_owned());
     }
+    if points.len() + held.len() == all {
+        let what = if held.is_empty() { "points" } else { "points or fixed" };
+        return Err(format!("all latents are {what}: q has no spread to compare with that of the posterior"));
+    }
+    Ok(points)
 }
 
 /// How many numbers a draw from q and the data have: what the weights of a draw take, in units.
