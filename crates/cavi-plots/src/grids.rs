@@ -65,8 +65,16 @@ impl Scale {
         between(self.stops, (share * SHADES).round() / SHADES)
     }
 
+    /// What stands at the ends of the key of values in this range: an end that some values are beyond says so.
+    fn ends(&self, low: f64, high: f64) -> [String; 2] {
+        [
+            rounded(self.least) + if low < self.least { " and less" } else { "" },
+            rounded(self.most) + if high > self.most { " and more" } else { "" },
+        ]
+    }
+
     /// The key: a strip of the colours between the values at its ends, its right end here.
-    fn key(&self, font: &Font, right: f64, top: f64, beyond: bool) -> String {
+    fn key(&self, font: &Font, right: f64, top: f64, [start, end]: &[String; 2]) -> String {
         const LENGTH: f64 = 90.0;
         const HEIGHT: f64 = 8.0;
         let stops: String = self
@@ -77,15 +85,14 @@ impl Scale {
                 format!("<stop offset=\"{}\" stop-color=\"#{own:06x}\"/>", place as f64 / 8.0)
             })
             .collect();
-        let end = rounded(self.most) + if beyond { " and more" } else { "" };
-        let last = right - font.width(&end, SMALL) - 4.0;
+        let last = right - font.width(end, SMALL) - 4.0;
         let base = top + HEIGHT;
         format!(
             "<defs><linearGradient id=\"key\">{stops}</linearGradient></defs>\n{}<rect x=\"{}\" y=\"{}\" width=\"{LENGTH}\" height=\"{HEIGHT}\" fill=\"url(#key)\" stroke=\"{LINE}\" stroke-width=\"0.5\"/>\n{}",
-            text((last - LENGTH - 4.0, base), Anchor::End, SMALL, false, INK, &rounded(self.least)),
+            text((last - LENGTH - 4.0, base), Anchor::End, SMALL, false, INK, start),
             short(last - LENGTH),
             short(top),
-            text((right, base), Anchor::End, SMALL, false, INK, &end),
+            text((right, base), Anchor::End, SMALL, false, INK, end),
         )
     }
 }
@@ -155,7 +162,9 @@ pub(crate) fn heat(font: &Font, drawing: &Value, axes: &Axes, width: f64) -> Res
             colours.push(scale.colour(best.unwrap_or(f64::NAN)));
         }
     }
-    let mut svg = scale.key(font, left + area.max(180.0).min(width - left - 1.0), 2.0, full < high.max(-low));
+    let ends = scale.ends(low, high);
+    let least = ends.iter().map(|own| font.width(own, SMALL)).sum::<f64>() + 100.0;
+    let mut svg = scale.key(font, left + area.max(180.0).max(least).min(width - left - 1.0), 2.0, &ends);
     svg += &cells((left, top), (wide, height), shown, &colours);
     svg += &format!(
         "<rect x=\"{}\" y=\"{top}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"{LINE}\" stroke-width=\"0.75\"/>\n",
@@ -224,6 +233,16 @@ mod tests {
             [0.0, 0.12345, -12.0, 1234.5, 0.000012345].map(rounded),
             ["0", "0.123", "−12", "1230", "1.23e−5"]
         );
+    }
+
+    #[test]
+    fn each_end_of_a_key_says_what_is_beyond_it() {
+        let of = |low: f64, high: f64, full: f64| Scale::new(low, full).ends(low, high);
+        assert_eq!(of(-50.0, 1.0, 1.0), ["−1 and less", "1"]);
+        assert_eq!(of(-1.0, 50.0, 1.0), ["−1", "1 and more"]);
+        assert_eq!(of(-50.0, 50.0, 1.0), ["−1 and less", "1 and more"]);
+        assert_eq!(of(0.5, 50.0, 2.0), ["0", "2 and more"]);
+        assert_eq!(of(-1.0, 0.5, 1.0), ["−1", "1"]);
     }
 
     #[test]

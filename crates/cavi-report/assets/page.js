@@ -174,8 +174,8 @@
       own.fillStyle = 'rgb(' + colours(least + (most - least) * at / 99).join(',') + ')';
       own.fillRect(at, 0, 1, 1);
     }
-    const beyond = full < Math.max(-low, high) ? ' and more' : '';
-    place.append(element('div', { className: 'key' }, rounded(least), strip, rounded(most) + beyond));
+    const [start, end] = [low < least ? ' and less' : '', high > most ? ' and more' : ''];
+    place.append(element('div', { className: 'key' }, rounded(least) + start, strip, rounded(most) + end));
     return canvas;
   }
 

@@ -121,6 +121,14 @@ pub(crate) fn short(value: f64) -> Value {
     format!("{value:.5e}").parse::<f64>().map_or(Value::Null, |own| json!(own))
 }
 
+/// The same with nine digits, where what is drawn is far from 0 and differs in the last ones of a few: bounds, scores, curves on an axis without a 0.
+pub(crate) fn exact(value: f64) -> Value {
+    if !value.is_finite() {
+        return Value::Null;
+    }
+    format!("{value:.8e}").parse::<f64>().map_or(Value::Null, |own| json!(own))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

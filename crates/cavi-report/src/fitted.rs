@@ -41,7 +41,9 @@ impl Fitted {
     pub fn open(directory: &Path) -> Result<Fitted, Error> {
         let stored = Stored::open(directory)?;
         let compiled = compiled(&stored)?;
-        let variables = summary::variables(directory, None)?;
+        // What stands at listed entries is as long as the data, and has no chart.
+        let mut variables = summary::variables(directory, None)?;
+        variables.retain(|own| own.listed.is_none());
         let traces = traces(directory, &stored.summary)?;
         Ok(Fitted { compiled, summary: stored.summary, variables, traces })
     }

@@ -13,7 +13,12 @@ pub(crate) fn sentences(fitted: &Fitted, shares: &[Shares]) -> Vec<String> {
     all.extend(runs(summary));
     all.extend(shares.iter().map(components));
     all.extend(explained(summary));
-    all.extend(heldout(summary));
+    let is_discrete = |name: &str| {
+        let model = &fitted.compiled.model;
+        let array = model.symbols.find(name.split('[').next().unwrap_or(name));
+        array.is_some_and(|array| cavi::heldout::gives_probabilities(model, array))
+    };
+    all.extend(predictions(summary, &is_discrete));
     all
 }
 
@@ -104,8 +109,10 @@ fn explained(summary: &Value) -> Vec<String> {
     summary["explained"].as_object().into_iter().flatten().filter_map(line).collect()
 }
 
-/// How well what was held out is predicted.
-fn heldout(summary: &Value) -> Vec<String> {
+/// How well what a fit was not given is predicted: what was held out, and the parts of a cross-validation. The predictions of some arrays are
+/// probabilities, and those of others densities.
+fn predictions(summary: &Value, is_discrete: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let kind = |array: &str| if is_discrete(array) { "probability" } else { "density" };
     let line = |(array, score): (&String, &Value)| {
         let each =
             score["per_unit"].as_f64().map_or_else(String::new, |own| format!(": {} for each", number(own)));
@@ -118,15 +125,60 @@ fn heldout(summary: &Value) -> Vec<String> {
             .map_or_else(String::new, |own| format!(" (standard error of the sum {})", number(own)));
         let total = score["log_predictive"].as_f64().map_or_else(String::new, number);
         format!(
-            "Of {array}, {} units were held out of the fit; their log predictive density is {total}{error}{each}{perplexity}.",
-            number(scored)
+            "Of {array}, {} units were held out of the fit; their log predictive {} is {total}{error}{each}{perplexity}.",
+            number(scored),
+            kind(array)
         )
     };
-    let scores = summary["heldout"].as_object();
-    match scores {
-        Some(scores) if !scores.is_empty() => scores.iter().map(line).collect(),
-        _ => {
+    let folds = summary["folds"]["n_folds"].as_u64().unwrap_or(0);
+    let of_folds = |(array, own): (&String, &Value)| {
+        let error = own["standard_error"]
+            .as_f64()
+            .map_or_else(String::new, |own| format!(" (standard error over the parts {})", number(own)));
+        let means = own["means"]["mean"].as_f64().map_or_else(String::new, |own| {
+            format!("; by the means of rows and columns it is {}", number(own))
+        });
+        Some(format!(
+            "Each of {folds} parts of {array} was held out of a fit to the others: the log predictive {} of a unit is {} on average{error}{means}.",
+            kind(array),
+            number(own["mean"].as_f64()?)
+        ))
+    };
+    let scores = summary["heldout"].as_object().into_iter().flatten().map(line);
+    let parts = summary["folds"]["arrays"].as_object().into_iter().flatten().filter_map(of_folds);
+    let all: Vec<String> = scores.chain(parts).collect();
+    match all.is_empty() {
+        false => all,
+        true => {
             vec!["Nothing was held out, so that the page does not say how well the fit predicts.".to_owned()]
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::predictions;
+
+    #[test]
+    fn scores_say_what_they_are_of_and_parts_are_told() {
+        let score = json!({ "log_predictive": -9.5, "per_unit": -0.5, "n_scored": 19 });
+        let held = json!({ "heldout": { "y": score } });
+        let of = |summary, is_discrete: bool| predictions(summary, &|_| is_discrete).join(" ");
+        assert_eq!(
+            of(&held, true),
+            "Of y, 19 units were held out of the fit; their log predictive probability is -9.5: -0.5 for each."
+        );
+        assert!(of(&held, false).contains("their log predictive density is -9.5"));
+        let folds = json!({ "heldout": {}, "folds": { "n_folds": 4, "arrays": { "y": {
+            "mean": -1.25, "standard_error": 0.125, "means": { "mean": -1.75 } } } } });
+        assert_eq!(
+            of(&folds, false),
+            "Each of 4 parts of y was held out of a fit to the others: the log predictive density of a unit is -1.25 on average \
+             (standard error over the parts 0.125); by the means of rows and columns it is -1.75."
+        );
+        let nothing = json!({ "heldout": {}, "folds": null });
+        assert!(of(&nothing, true).starts_with("Nothing was held out"));
     }
 }

@@ -443,6 +443,7 @@ mod tests {
                 logs: logs.to_vec(),
                 rest: 0.0,
                 of_rates: false,
+                discrete: false,
             }],
             elbo: 0.0,
             converged: true,

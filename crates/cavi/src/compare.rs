@@ -13,9 +13,11 @@ use serde_json::{Value, json};
 
 use crate::bind::{DataError, Hidden, Inputs};
 use crate::data_files;
+use crate::dimensions::Declared;
 use crate::directory::number;
 use crate::error::Error;
 use crate::heldout::HeldOut;
+use crate::prepare::Problem;
 use crate::reopen::{self, Reopened};
 
 /// What a fit says of the held-out entries of an array.
@@ -31,6 +33,8 @@ pub struct ByEntry {
     pub rest: f64,
     /// Whether they are counts at a rate.
     pub of_rates: bool,
+    /// Whether predictions are probabilities; else they are densities, whose size is that of the unit of the data.
+    pub discrete: bool,
 }
 
 impl ByEntry {
@@ -63,10 +67,17 @@ pub struct Difference {
 /// The difference of two fits over all arrays, in the same order in both.
 ///
 /// # Errors
-/// Entries that differ in what is predicted of them.
+/// Entries that differ in what is predicted of them: a probability by one and a density by the other, or counts at a rate and units of rows.
 pub fn difference(one: &[ByEntry], other: &[ByEntry]) -> Result<Difference, DataError> {
     let (mut value, mut variance) = (0.0, 0.0);
     for (one, other) in one.iter().zip(other) {
+        if one.discrete != other.discrete {
+            return Err(DataError::new(format!(
+                "`{}` is not scored alike: one program gives probabilities, and the other densities, which may be above 1",
+                one.array
+            ))
+            .possible("programs that declare the data with the same type: `binary`, `count` and classes have probabilities, `real` and `nonnegative` densities"));
+        }
         if one.counts != other.counts || one.of_rates != other.of_rates {
             return Err(DataError::new(format!(
                 "`{}` is not scored alike: as units of its rows by one program, and as counts at a rate by the other",
@@ -156,6 +167,9 @@ pub fn refuse_other_axes(fits: &[Reopened], directories: &[&Path]) -> Result<(),
     Ok(())
 }
 
+/// An array, what was held out of it, and where that stands on the axes that the program declares.
+type Part = (String, Hidden, Vec<Vec<u32>>);
+
 /// What was held out of a fit, and of which data: fits that have it in common can be compared. It holds the entries, and no other data.
 #[derive(Clone, Debug)]
 pub struct Split {
@@ -163,8 +177,7 @@ pub struct Split {
     directory: String,
     /// The hashes of the files of its data, in order, then those of its data in memory.
     hashes: Vec<String>,
-    /// For each array its name and what was held out of it.
-    parts: Vec<(String, Hidden)>,
+    parts: Vec<Part>,
 }
 
 impl Split {
@@ -191,7 +204,10 @@ impl Split {
             in_memory.into_iter().filter(|(name, _)| is_data(name)).map(|(_, hash)| hash).collect();
         in_memory.sort();
         hashes.extend(in_memory);
-        let named = |part: &Hidden| (symbols.array(part.array).name.clone(), part.clone());
+        let named = |part: &Hidden| {
+            let places = declared(fit.problem.as_given(), part);
+            (symbols.array(part.array).name.clone(), part.clone(), places)
+        };
         Ok(Split { directory, hashes, parts: fit.held.parts.iter().map(named).collect() })
     }
 
@@ -207,23 +223,23 @@ impl Split {
             ))
             .possible("fits whose `settings.data_files` and `settings.data_in_memory` in `summary.json` have the same hashes"));
         }
-        let same = |one: &Hidden, other: &Hidden| {
-            one.coordinates == other.coordinates && one.values == other.values && one.weights == other.weights
+        let same = |(_, one, places): &Part, (_, other, others): &Part| {
+            places == others && one.values == other.values && one.weights == other.weights
         };
-        let find = |of: &'_ Split, name: &str| of.parts.iter().position(|(own, _)| own == name);
+        let find = |of: &'_ Split, name: &str| of.parts.iter().position(|(own, ..)| own == name);
         let possible = "fits with the same `--heldout` and the same `--seed`";
         let other_than = self
             .parts
             .iter()
-            .find(|(name, own)| find(other, name).is_some_and(|place| !same(own, &other.parts[place].1)));
-        if let Some((name, _)) = other_than {
+            .find(|own| find(other, &own.0).is_some_and(|place| !same(own, &other.parts[place])));
+        if let Some((name, ..)) = other_than {
             return Err(DataError::new(format!(
                 "other entries of `{name}` were held out of `{two}` than of `{one}`"
             ))
             .possible(possible));
         }
         let lacks = |with: &Split, without: &Split| {
-            let missing = with.parts.iter().find(|(name, _)| find(without, name).is_none())?;
+            let missing = with.parts.iter().find(|(name, ..)| find(without, name).is_none())?;
             Some(format!(
                 "entries of `{}` were held out of `{}`, and none of an array of this name of `{}`",
                 missing.0, with.directory, without.directory
@@ -242,12 +258,28 @@ impl Split {
     pub fn entries(&self, fit: &Reopened, threads: usize) -> Result<Vec<ByEntry>, Error> {
         let symbols = &fit.problem.as_given().equations.symbols;
         let place =
-            |part: &Hidden| self.parts.iter().position(|(own, _)| *own == symbols.array(part.array).name);
+            |part: &Hidden| self.parts.iter().position(|(own, ..)| *own == symbols.array(part.array).name);
         let mut parts = fit.held.parts.clone();
         parts.sort_by_key(place);
         let held = HeldOut { parts, given_totals: fit.held.given_totals };
         crate::heldout::by_entry(&fit.problem, &fit.parameters, &held, fit.seed, threads)
     }
+}
+
+/// Where entries that were held out stand on the axes that the program declares: a program with latents at listed entries numbers these.
+fn declared(problem: &Problem, part: &Hidden) -> Vec<Vec<u32>> {
+    let dimensions = Declared::of(problem, part.array);
+    // Of slices that were held out as a whole there are the coordinates of the other dimensions.
+    if !dimensions.iter().any(Declared::is_listed) {
+        return part.coordinates.clone();
+    }
+    let count = part.coordinates.first().map_or(0, Vec::len);
+    let column = |dimension: &Declared<'_>| {
+        let position =
+            |entry: usize| dimension.position(&|held| part.coordinates[held][entry] as usize) as u32;
+        (0..count).map(position).collect()
+    };
+    dimensions.iter().map(column).collect()
 }
 
 /// What each of several fits says of what was held out of all of them, arrays in the order of the first.
@@ -267,7 +299,14 @@ mod tests {
     use super::*;
 
     fn entries(counts: &[f64], logs: &[f64], rest: f64, of_rates: bool) -> ByEntry {
-        ByEntry { array: "x".to_owned(), counts: counts.to_vec(), logs: logs.to_vec(), rest, of_rates }
+        ByEntry {
+            array: "x".to_owned(),
+            counts: counts.to_vec(),
+            logs: logs.to_vec(),
+            rest,
+            of_rates,
+            discrete: of_rates,
+        }
     }
 
     #[test]
@@ -285,6 +324,17 @@ mod tests {
         let found = difference(&[one], &[other]).unwrap();
         assert!((found.value - (4.0 * 2.0_f64.ln() - 1.0)).abs() < 1e-15);
         assert!((found.standard_error - 2.0 * 2.0_f64.ln()).abs() < 1e-15);
+        // A density of 3 is no better than a probability of 1.
+        let (density, probability) =
+            (entries(&[1.0], &[3.0_f64.ln()], 0.0, false), entries(&[1.0], &[0.0], 0.0, false));
+        let probability = ByEntry { discrete: true, ..probability };
+        assert!(
+            difference(from_ref(&density), from_ref(&probability))
+                .unwrap_err()
+                .message
+                .contains("not scored alike")
+        );
+        assert!(difference(&[probability], &[density]).is_err());
         // An entry that neither allows is no difference.
         let never = entries(&[1.0, 1.0], &[f64::NEG_INFINITY, -1.0], 0.0, false);
         assert_eq!(difference(from_ref(&never), from_ref(&never)).unwrap().value, 0.0);

@@ -139,10 +139,11 @@ fn of(
         return None;
     }
     let count = given.binding.bound.size(axis);
+    let group_of = group_of(problem, statement);
     let reduce = |own: OfEntries<'_>| {
         let mut sums: BTreeMap<usize, Sums> = BTreeMap::new();
         for (place, entry) in own.entries.clone().enumerate() {
-            let group = group_of(problem, statement, &|dimension| coordinates[dimension][entry] as usize);
+            let group = group_of(&|dimension| coordinates[dimension][entry] as usize);
             let nothing = || Sums { all: 0.0, own: vec![0.0; count], is_negative: false };
             let sums = sums.entry(group).or_insert_with(nothing);
             let (weight, rest) = (own.weights[place], own.rest[place]);

@@ -1,4 +1,7 @@
 //! The names and labels of a dimension of an array, as the columns of a table.
+//!
+//! A program with latents at the listed entries of data is run over these entries, and its data then have one dimension, along which a position has
+//! labels on several axes. What asks for rows and columns, groups or the number of dimensions means those that the program declares ([`Declared`]).
 
 use cavi_algebra::{ArrayId, AxisId, LetterId, Symbols};
 use cavi_executor::Bound;
@@ -83,5 +86,75 @@ impl<'a> Dimension<'a> {
                 each.flat_map(|(axis, column)| path(*axis, column[position] as usize)).collect()
             }
         }
+    }
+}
+
+/// A dimension of an array as the program declares it: of an array that lives at listed entries each coordinate is one.
+#[derive(Clone, Copy)]
+pub(crate) struct Declared<'a> {
+    dimension: Dimension<'a>,
+    /// The dimension of the array as it is held.
+    held: usize,
+    /// Of listed entries the position of each.
+    column: Option<&'a [u32]>,
+}
+
+impl<'a> Declared<'a> {
+    /// Those of an array, in the order of its declaration.
+    pub fn of(problem: &'a Problem, array: ArrayId) -> Vec<Declared<'a>> {
+        let held = Dimension::of(problem, array).into_iter().enumerate();
+        held.flat_map(|(held, dimension)| {
+            let Some(entries) = dimension.entries else {
+                return vec![Declared { dimension, held, column: None }];
+            };
+            let is_repeated =
+                |axis: AxisId| entries.coordinates.iter().filter(|other| **other == axis).count() > 1;
+            let each = entries.order(array).into_iter().map(|coordinate| {
+                let axis = entries.coordinates[coordinate];
+                let letter = is_repeated(axis).then_some(entries.letters[coordinate]);
+                let dimension = Dimension { entries: None, axis, letter, ..dimension };
+                Declared { dimension, held, column: Some(&entries.columns[coordinate]) }
+            });
+            each.collect()
+        })
+        .collect()
+    }
+
+    /// Its axis.
+    pub fn axis(&self) -> AxisId {
+        self.dimension.axis
+    }
+
+    /// How many positions it has.
+    pub fn size(&self) -> usize {
+        self.dimension.bound.size(self.dimension.axis)
+    }
+
+    /// The position on it of the entry that stands at these positions in the array as it is held.
+    pub fn position(&self, place: &dyn Fn(usize) -> usize) -> usize {
+        let own = place(self.held);
+        self.column.map_or(own, |column| column[own] as usize)
+    }
+
+    /// Whether it is a coordinate of listed entries.
+    pub fn is_listed(&self) -> bool {
+        self.column.is_some()
+    }
+
+    /// For each position the one above it on the axis in which it is ragged; `None` where it is in none.
+    pub fn groups(&self) -> Option<(AxisId, &'a [usize])> {
+        let parent = self.dimension.symbols.axis(self.dimension.axis).parent?;
+        let above = self.dimension.bound.axes[self.dimension.axis.index()].parent.as_deref()?;
+        Some((parent, above))
+    }
+
+    /// The names of its columns, as [`Dimension::names`].
+    pub fn names(&self) -> Vec<String> {
+        self.dimension.names()
+    }
+
+    /// The labels of a position, one for each of its columns.
+    pub fn labels(&self, position: usize) -> Vec<String> {
+        self.dimension.labels(position)
     }
 }

@@ -1,7 +1,7 @@
 //! How much of the data a fit explains: the share of their variance, or of their deviance, by array and by group.
 //!
-//! An entry `y` is expected to be `E = E_q[y]`; without a fit it is the mean `m` of its position on the last axis of the array (of an array
-//! of one axis the mean of all). Both are compared with what was observed, over the entries that the fit saw:
+//! An entry `y` is expected to be `E = E_q[y]`; without a fit it is the mean `m` of its position on the last axis of the array as it is declared (of an
+//! array of one axis the mean of all). Both are compared with what was observed, over the entries that the fit saw:
 //!
 //! - of numbers, `R^2 = 1 - sum (y - E)^2 / sum (y - m)^2`;
 //! - of counts under a Poisson and of rows under a Multinomial, the share of the deviance `2 sum y log(y / E) - y + E`, with for `m` in a
@@ -26,6 +26,7 @@ use cavi_model::Statement;
 use smallvec::SmallVec;
 
 use crate::bind::Existing;
+use crate::dimensions::Declared;
 use crate::heldout::{stated, unflat};
 use crate::prepare::Problem;
 use crate::row_totals::RowTotals;
@@ -83,12 +84,14 @@ pub(crate) fn observed_entries(problem: &Problem, statement: &Statement) -> Opti
     Of { problem, statement }.entries()
 }
 
-/// The number of the group of a ragged axis that an entry is in, by its position in each dimension; 0 where no axis is ragged.
-pub(crate) fn group_of(problem: &Problem, statement: &Statement, place: &dyn Fn(usize) -> usize) -> usize {
-    Of { problem, statement }.group().map_or(0, |(dimension, axis)| {
-        let parents = problem.as_given().binding.bound.axes[axis.index()].parent.as_deref();
-        parents.map_or(0, |parents| parents[place(dimension)])
-    })
+/// The number of the group of a ragged axis that an entry is in, by its position in each dimension of the array as it is held; 0 where no axis
+/// is ragged.
+pub(crate) fn group_of<'a>(
+    problem: &'a Problem,
+    statement: &'a Statement,
+) -> impl Fn(&dyn Fn(usize) -> usize) -> usize + 'a {
+    let group = Of { problem, statement }.group();
+    move |place| group.as_ref().map_or(0, |(dimension, _, above)| above[dimension.position(place)])
 }
 
 /// What the groups of a ragged axis are called; `None` where no axis is ragged.
@@ -98,8 +101,7 @@ pub(crate) fn group_labels<'a>(
 ) -> Option<impl Fn(usize) -> String + 'a> {
     let given = problem.as_given();
     let symbols = &given.model.symbols;
-    let (_, axis) = Of { problem, statement }.group()?;
-    let parent = symbols.axis(axis).parent?;
+    let (_, parent, _) = Of { problem, statement }.group()?;
     let binding = &given.binding;
     Some(move |position: usize| binding.labels.path(symbols, &binding.bound, parent, position).join("/"))
 }
@@ -119,7 +121,7 @@ pub(crate) struct Entries {
     all: usize,
 }
 
-impl Of<'_> {
+impl<'a> Of<'a> {
     fn id(&self) -> ArrayId {
         self.statement.target
     }
@@ -150,14 +152,10 @@ impl Of<'_> {
         let weights = self.weights(&entries);
         let columns = self.column_means(&entries, &weights);
         let mut sums: BTreeMap<usize, [f64; 3]> = BTreeMap::new();
-        let group = self.group();
+        let group_of = group_of(self.problem, self.statement);
         for (entry, value) in entries.values.iter().enumerate() {
             let place = |dimension: usize| entries.coordinates[dimension][entry] as usize;
-            let own = group.map_or(0, |(dimension, axis)| {
-                let parents = given.binding.bound.axes[axis.index()].parent.as_deref();
-                parents.map_or(0, |parents| parents[place(dimension)])
-            });
-            let sums = sums.entry(own).or_default();
+            let sums = sums.entry(group_of(&place)).or_default();
             let weight = weights[entry];
             if weight > 0.0 {
                 sums[0] += weight * lost(measure, *value, means[entry]);
@@ -172,9 +170,9 @@ impl Of<'_> {
             (all > 0.0 && !is_rounding && share.is_finite()).then_some(share)
         };
         let total = sums.values().fold([0.0; 3], |sum, own| [0, 1, 2].map(|part| sum[part] + own[part]));
-        let groups = match group.and_then(|(_, axis)| symbols.axis(axis).parent) {
+        let groups = match self.group() {
             None => Vec::new(),
-            Some(parent) => sums
+            Some((_, parent, _)) => sums
                 .iter()
                 .map(|(position, own)| {
                     let binding = &given.binding;
@@ -186,7 +184,7 @@ impl Of<'_> {
         Some(Explained {
             name: array.name.clone(),
             measure,
-            by_column: array.letters.len() > 1,
+            by_column: Declared::of(given, self.id()).len() > 1,
             share: share(total),
             groups,
             compared,
@@ -194,11 +192,10 @@ impl Of<'_> {
         })
     }
 
-    /// The ragged dimension whose groups have shares of their own.
-    fn group(&self) -> Option<(usize, AxisId)> {
-        let symbols = &self.problem.as_given().model.symbols;
-        let axes = symbols.array(self.id()).letters.iter().map(|letter| symbols.letter(*letter).axis);
-        axes.enumerate().rfind(|(_, axis)| symbols.axis(*axis).parent.is_some())
+    /// The ragged dimension whose groups have shares of their own, with the axis of these groups and the group of each position.
+    fn group(&self) -> Option<(Declared<'a>, AxisId, &'a [usize])> {
+        let mut dimensions = Declared::of(self.problem.as_given(), self.id()).into_iter().rev();
+        dimensions.find_map(|own| own.groups().map(|(parent, above)| (own, parent, above)))
     }
 
     /// The entries that are compared; `None` where there are too many zeros to go through.
@@ -312,9 +309,13 @@ impl Of<'_> {
 
     /// What each entry is expected to be without a fit.
     fn column_means(&self, entries: &Entries, weights: &[f64]) -> Vec<f64> {
-        let last = entries.coordinates.len().checked_sub(2).map(|_| entries.coordinates.len() - 1);
-        let column = |entry: usize| last.map_or(0, |last| entries.coordinates[last][entry]);
-        let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+        let dimensions = Declared::of(self.problem.as_given(), self.id());
+        let last = dimensions.last().filter(|_| dimensions.len() > 1);
+        let column = |entry: usize| {
+            let place = |dimension: usize| entries.coordinates[dimension][entry] as usize;
+            last.map_or(0, |last| last.position(&place))
+        };
+        let mut sums: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
         for (entry, value) in entries.values.iter().enumerate() {
             let own = sums.entry(column(entry)).or_default();
             *own = (own.0 + weights[entry] * value, own.1 + weights[entry]);

@@ -4,14 +4,15 @@
 //! `value` of a point), and where q has them its standard deviation and its quantiles at 5, 50 and 95 %, which bound its credible
 //! interval of 90 %. The wide one, `VAR.csv`, has the means alone: a line for each position on all axes but the last, a column for each
 //! label of that. A latent over a ragged axis has its groups in the first columns; where these have other labels on the last axis
-//! there is no wide table of it.
+//! there is no wide table of it, nor is there of a latent that lives at the
+//! listed entries of data.
 
 use std::path::Path;
 
 use cavi_files::{Cell, CsvText, write_text_atomically};
 
 use crate::error::Error;
-use crate::summary::{Variable, place, variables};
+use crate::summary::{Variable, columns, place, variables};
 use crate::writer::Writer;
 
 /// The levels of the quantiles, with the names of their columns.
@@ -79,7 +80,7 @@ impl Export {
 /// The names of the columns of labels.
 fn axes_of(variable: &Variable) -> Vec<&str> {
     let groups = variable.group.iter().map(|(axis, _)| axis.as_str());
-    groups.chain(variable.axes.iter().map(|(axis, _)| axis.as_str())).collect()
+    groups.chain(columns(variable)).collect()
 }
 
 /// The groups of a variable, one number a line.
@@ -116,6 +117,10 @@ fn long(groups: &[Variable]) -> String {
 /// The means of the groups of a variable, a line for all numbers along the last axis; `None` where groups differ in its labels.
 fn wide(groups: &[Variable]) -> Option<String> {
     let first = &groups[0];
+    // Of listed entries a table would be empty almost everywhere.
+    if first.listed.is_some() {
+        return None;
+    }
     let columns: &[String] =
         first.axes.last().filter(|_| axes_of(first).len() > 1).map_or(&[], |(_, labels)| labels);
     let is_one = axes_of(first).len() <= 1;

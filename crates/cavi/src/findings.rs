@@ -133,10 +133,10 @@ impl View<'_> {
                     findings.extend(self.activity(*variable).map(Finding::Activity));
                 }
                 ReportSpec::Bars { axis, variable } => {
-                    findings.extend(self.bars(*variable, *axis).map(Finding::Bars));
+                    findings.extend(self.bars(*variable, *axis).into_iter().map(Finding::Bars));
                 }
                 ReportSpec::Curve { axis, variable } => {
-                    findings.extend(self.curves(*variable, *axis).map(Finding::Curves));
+                    findings.extend(self.curves(*variable, *axis).into_iter().map(Finding::Curves));
                 }
                 ReportSpec::Intervals(variable) => {
                     findings.extend(self.intervals(*variable).map(Finding::Intervals));

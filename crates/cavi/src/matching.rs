@@ -3,12 +3,12 @@
 //! A component is a position on an axis that no data have (topics, factors, signatures, clusters). It is compared by the mean of one
 //! latent that runs along this axis, over the labels that both sides have: of latents that rows share rather than of those
 //! that are a row's own, and of those that data are made from rather than of their scales and precisions, where there are any. Components are assigned one to one, so that the sum of their
-//! cosines is greatest. A component of a latent that may be negative has no sign of its own: the size of the cosine counts, and
-//! its sign is told.
+//! cosines is greatest. Where the program leaves the signs of components free, as of factors that meet in products (`signs.rs`), the size of the
+//! cosine counts, and its sign is told; a centre of a cluster has a sign of its own.
 //!
 //! A component of A may be a mixture of two of B. Of unit vectors a, b, c with `g = a'b`, `h = a'c`, `r = b'c`, the combination
 //! `u b + v c` that is closest to a has `u = (g - r h) / (1 - r^2)`, `v = (h - r g) / (1 - r^2)` and the cosine
-//! `sqrt(g u + h v)`. Where components are non-negative, u and v must be.
+//! `sqrt(g u + h v)`. Where components have signs of their own, u and v must not be negative.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -44,6 +44,8 @@ pub struct Components {
     pub values: Vec<Vec<f64>>,
     /// Whether they may be negative.
     pub signed: bool,
+    /// Whether each may be turned around, since the program says the same of both.
+    pub has_free_signs: bool,
 }
 
 /// A pair of components.
@@ -53,7 +55,7 @@ pub struct Pair {
     pub a: usize,
     /// That of B.
     pub b: usize,
-    /// Their cosine; negative where they agree but for their signs.
+    /// Their cosine; where signs are free it is negative of those that agree but for their signs.
     pub cosine: f64,
 }
 
@@ -81,11 +83,18 @@ pub struct Matching {
     pub cosines: Vec<f64>,
     /// How many labels both have.
     pub common: usize,
-    /// The mean size of the cosines of the pairs, but for those of two components that are empty; NaN without one.
+    /// Whether a component and the same turned around are one.
+    pub has_free_signs: bool,
+    /// The mean of the cosines of the pairs (of their sizes, where signs are free), but for those of two components that are empty; NaN without one.
     pub stability: f64,
 }
 
 impl Matching {
+    /// How alike the two of a pair are: their cosine, where signs are free its size.
+    pub fn likeness(&self, pair: &Pair) -> f64 {
+        if self.has_free_signs { pair.cosine.abs() } else { pair.cosine }
+    }
+
     /// The components of A without a partner.
     pub fn alone_of_a<'a>(&self, a: &'a Components) -> Vec<&'a str> {
         alone(a, |place| self.pairs.iter().any(|own| own.a == place))
@@ -282,6 +291,7 @@ impl Components {
             names,
             labels,
             signed: own.support == Support::Real,
+            has_free_signs: has_free_signs(&model, array, axis),
             values,
         })
     }
@@ -293,11 +303,12 @@ impl Components {
     pub fn of_fit(directory: &Path, variable: Option<&str>, axis: Option<&str>) -> Result<Components, Error> {
         let model = crate::summary::model(directory)?;
         let (array, axis) = chosen(&model, variable, axis)?;
+        let has_free_signs = has_free_signs(&model, array, axis);
         let name = &model.symbols.array(array).name;
         let axis = &model.symbols.axis(axis).name;
         let mut found: Option<Components> = None;
         for own in variables(directory, Some(name))? {
-            let own = Components::of_variable(&own, name, axis);
+            let own = Components { has_free_signs, ..Components::of_variable(&own, name, axis) };
             match &mut found {
                 None => found = Some(own),
                 Some(all) => {
@@ -323,6 +334,7 @@ impl Components {
             labels,
             values,
             signed: variable.signed,
+            has_free_signs: false,
         }
     }
 
@@ -344,11 +356,12 @@ impl Components {
         let (labels, values) = split(&mean.values, &mean.shape, place, &[], &label);
         let own = symbols.array(array);
         let signed = mean.values.iter().any(|value| *value < 0.0);
+        let has_free_signs = has_free_signs(&given.model, array, axis);
         let (variable, axis) = (own.name.clone(), symbols.axis(axis).name.clone());
-        Some(Components { variable, axis, names, labels, values, signed })
+        Some(Components { variable, axis, names, labels, values, signed, has_free_signs })
     }
 
-    /// Those of a table, a column or a row each: the labels of the other side are those of `like`. An empty cell is NaN.
+    /// Those of a table, a column or a row each: the labels of the other side are those of `like`, and signs are free where its are. An empty cell is NaN.
     ///
     /// # Errors
     /// A file that cannot be read, with an infinite number, without labels, or of which none is among those of `like`. Whole numbers in the first
@@ -391,9 +404,15 @@ impl Components {
             names: both[place].clone(),
             labels,
             signed: split.iter().flatten().any(|value| *value < 0.0),
+            has_free_signs: like.has_free_signs,
             values: split,
         })
     }
+}
+
+/// Whether the components of a latent may be turned around.
+fn has_free_signs(model: &Model, array: ArrayId, axis: AxisId) -> bool {
+    model.symbols.array(array).support == Support::Real && crate::signs::are_free(model, axis)
 }
 
 /// What `cavi simulate` writes about its draws.
@@ -565,10 +584,11 @@ pub fn matching(a: &Components, b: &Components) -> Result<Matching, DataError> {
         a.values.iter().map(|own| unit(own, &mut common.iter().map(|pair| pair.0))).collect();
     let of_b: Vec<Vec<f64>> =
         b.values.iter().map(|own| unit(own, &mut common.iter().map(|pair| pair.1))).collect();
-    let signed = a.signed || b.signed;
+    let is_free = a.has_free_signs || b.has_free_signs;
+    let size = |cosine: &f64| if is_free { cosine.abs() } else { *cosine };
     let cosines: Vec<f64> =
         of_a.iter().flat_map(|one| of_b.iter().map(move |other| dot(one, other))).collect();
-    let weights: Vec<f64> = cosines.iter().map(|own| if signed { own.abs() } else { *own }).collect();
+    let weights: Vec<f64> = cosines.iter().map(size).collect();
     let (rows, columns) = (of_a.len(), of_b.len());
     let assigned = assignment(&weights, rows, columns);
     let pair = |(a, b): (usize, Option<usize>)| {
@@ -579,16 +599,16 @@ pub fn matching(a: &Components, b: &Components) -> Result<Matching, DataError> {
     let between: Vec<f64> =
         of_b.iter().flat_map(|one| of_b.iter().map(move |other| dot(one, other))).collect();
     let mixtures = (0..rows)
-        .filter_map(|a| mixture(a, &cosines[a * columns..(a + 1) * columns], &between, signed))
+        .filter_map(|a| mixture(a, &cosines[a * columns..(a + 1) * columns], &between, is_free))
         .collect();
     let (empty_a, empty_b) = (empty(&a.values), empty(&b.values));
     let kept: Vec<f64> = pairs
         .iter()
         .filter(|pair| !(empty_a[pair.a] && empty_b[pair.b]))
-        .map(|pair| pair.cosine.abs())
+        .map(|pair| size(&pair.cosine))
         .collect();
     let stability = kept.iter().sum::<f64>() / kept.len() as f64;
-    Ok(Matching { pairs, mixtures, cosines, common: common.len(), stability })
+    Ok(Matching { pairs, mixtures, cosines, common: common.len(), has_free_signs: is_free, stability })
 }
 
 fn dot(one: &[f64], other: &[f64]) -> f64 {
@@ -596,7 +616,7 @@ fn dot(one: &[f64], other: &[f64]) -> f64 {
 }
 
 /// The best combination of two components, by their cosines with one and with each other.
-fn mixture(a: usize, cosines: &[f64], between: &[f64], signed: bool) -> Option<Mixture> {
+fn mixture(a: usize, cosines: &[f64], between: &[f64], is_free: bool) -> Option<Mixture> {
     let count = cosines.len();
     let mut best: Option<Mixture> = None;
     for first in 0..count {
@@ -608,7 +628,7 @@ fn mixture(a: usize, cosines: &[f64], between: &[f64], signed: bool) -> Option<M
                 continue;
             }
             let weights = [(g - r * h) / rest, (h - r * g) / rest];
-            if weights.contains(&0.0) || !signed && weights.iter().any(|weight| *weight < 0.0) {
+            if weights.contains(&0.0) || !is_free && weights.iter().any(|weight| *weight < 0.0) {
                 continue;
             }
             let cosine = (g * weights[0] + h * weights[1]).max(0.0).sqrt();
@@ -618,7 +638,7 @@ fn mixture(a: usize, cosines: &[f64], between: &[f64], signed: bool) -> Option<M
         }
     }
     // What one of them does alone is no mixture.
-    let alone = cosines.iter().map(|own| if signed { own.abs() } else { *own }).fold(0.0, f64::max);
+    let alone = cosines.iter().map(|own| if is_free { own.abs() } else { *own }).fold(0.0, f64::max);
     best.filter(|own| own.cosine > alone + 1e-6)
 }
 
@@ -645,6 +665,7 @@ mod tests {
             labels: labels.iter().map(|label| (*label).to_owned()).collect(),
             values: values.iter().map(|own| own.to_vec()).collect(),
             signed,
+            has_free_signs: signed,
         }
     }
 
@@ -674,6 +695,27 @@ mod tests {
         assert!(matching(&a, &nothing).unwrap_err().to_string().contains("no label in common at which"));
         let infinite = components(&[&[1.0, f64::INFINITY, 0.0]], &["x", "y", "z"], true);
         assert!(matching(&infinite, &b).unwrap_err().to_string().contains("infinite at `y`"));
+    }
+
+    /// The centres of two classes opposite of each other, and of one of them in another fit.
+    #[test]
+    fn a_component_with_a_sign_of_its_own_is_not_turned_around() {
+        let fixed =
+            |values: &[&[f64]]| Components { has_free_signs: false, ..components(values, &["x", "y"], true) };
+        let (one, both) = (fixed(&[&[-3.0, -1.0]]), fixed(&[&[3.0, 1.0], &[-3.0, -2.0]]));
+        let found = matching(&one, &both).unwrap();
+        // (3 * 3 + 1 * 2) / sqrt(10 * 13), and not -1 with the opposite one.
+        assert_eq!(found.pairs[0].b, 1);
+        assert!((found.stability - 11.0 / 130.0_f64.sqrt()).abs() < 1e-15);
+        assert!(found.mixtures.is_empty());
+        // With nothing else to be matched with, what is opposite is not alike.
+        let found = matching(&one, &fixed(&[&[3.0, 1.0]])).unwrap();
+        assert!(
+            (found.stability + 1.0).abs() < 1e-15 && (found.likeness(&found.pairs[0]) + 1.0).abs() < 1e-15
+        );
+        // Where one side may be turned around, so may the pair.
+        let found = matching(&one, &components(&[&[3.0, 1.0]], &["x", "y"], true)).unwrap();
+        assert!((found.stability - 1.0).abs() < 1e-15);
     }
 
     #[test]

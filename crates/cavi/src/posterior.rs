@@ -687,7 +687,7 @@ fn assign(
 }
 
 /// The letters whose positions number the files of an array: parents of its ragged letters that no other one determines.
-fn numbering(symbols: &Symbols, letters: &[LetterId]) -> Vec<LetterId> {
+pub(crate) fn numbering(symbols: &Symbols, letters: &[LetterId]) -> Vec<LetterId> {
     let parents: Vec<LetterId> = letters.iter().filter_map(|letter| symbols.letter(*letter).parent).collect();
     let parents = cavi_algebra::dedup(parents);
     let is_above =

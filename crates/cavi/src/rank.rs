@@ -12,7 +12,7 @@ use cavi_files::{Content, MISSING, ReadOptions, Values, Wanted};
 use serde_json::{Map, Value, json};
 
 use crate::bind::{DataError, Existing};
-use crate::dimensions::Dimension;
+use crate::dimensions::{Declared, Dimension};
 use crate::directory::number;
 use crate::error::Error;
 use crate::heldout::expected;
@@ -278,6 +278,13 @@ fn array(problem: &Problem, asked: &Asked<'_>) -> Result<(ArrayId, Vec<usize>), 
             if let (None, Some(axis)) = (&by_letters, given[1..].iter().find(|axis| **axis == asked.rank)) {
                 return Err(DataError::new(format!("`--for {axis}` is the axis that is ranked")));
             }
+            if let Some(listed) = all.iter().find(|array| lives_at_entries(problem, **array, &given)) {
+                let name = &symbols.array(*listed).name;
+                return Err(DataError::new(format!(
+                    "`{name}` cannot be ranked: the program has latents of its own at each of its listed entries, and of others nothing is expected"
+                ))
+                .help(format!("`cavi impute DIR {name} --all` has what the listed entries are expected to be")));
+            }
             let all: Vec<String> = arrays(problem, &[])?.into_iter().map(axes).collect();
             let problem =
                 DataError::new(format!("no data of the program have exactly the axes {}", given.join(", ")))
@@ -302,6 +309,13 @@ fn array(problem: &Problem, asked: &Asked<'_>) -> Result<(ArrayId, Vec<usize>), 
                 .help(format!("--of {}", symbols.array(*first).name)))
         }
     }
+}
+
+/// Whether an array is held by its listed entries, and has these axes as it is declared.
+fn lives_at_entries(problem: &Problem, array: ArrayId, given: &[&str]) -> bool {
+    let dimensions = Declared::of(problem, array);
+    let names: Vec<String> = dimensions.iter().flat_map(Declared::names).collect();
+    dimensions.iter().any(Declared::is_listed) && given.iter().all(|own| names.iter().any(|name| name == own))
 }
 
 /// The dimensions of an array that names mean, the first of which is ranked: its own letters, or axes. An axis along which the

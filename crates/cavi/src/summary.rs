@@ -1,11 +1,12 @@
 //! What the directory of a fit says of its variables, without the data: means and their spread, at labels.
 
 mod joint;
+mod listed;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use cavi_algebra::{ArrayId, AxisId, Support, Symbols};
+use cavi_algebra::{ArrayId, AxisId, LetterId, Support, Symbols};
 use cavi_executor::Parameters;
 use cavi_families::marginal::Marginal;
 use cavi_files::DenseArray;
@@ -16,7 +17,7 @@ use crate::directory::Stored;
 use crate::error::Error;
 use crate::exclusive::{self, By};
 use crate::findings::Top;
-use crate::posterior::safe;
+use crate::posterior::{numbering, safe};
 use crate::prepare::Problem;
 
 /// More factors than these are not listed.
@@ -29,8 +30,11 @@ pub struct Variable {
     pub name: String,
     /// Of a variable over a ragged axis the group: each of its axes with the label, outermost first.
     pub group: Vec<(String, String)>,
-    /// The axes, the classes of a categorical one last, each with its labels.
+    /// The axes, the classes of a categorical one last, each with its labels. A latent that lives at the listed entries of data has one, the
+    /// entries: `user/item` with the labels `Ana/bread`.
     pub axes: Vec<(String, Vec<String>)>,
+    /// Of a latent that lives at listed entries the names of the axes of the program, and for each entry its labels on these.
+    pub listed: Option<Listed>,
     /// What the values are: `mean`, `prob` (of a class), or `value` (of a point).
     pub parameter: &'static str,
     /// Whether entries may have signs; they are then ordered by size.
@@ -41,6 +45,15 @@ pub struct Variable {
     pub deviations: Option<Vec<f64>>,
     /// The distributions of single numbers under q, where the fit has them and they have quantiles.
     pub marginals: Option<Vec<Marginal>>,
+}
+
+/// Where the numbers of a latent stand that lives at the listed entries of data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The names of the axes, as the latent declares them.
+    pub names: Vec<String>,
+    /// For each entry its label on each of them.
+    pub labels: Vec<Vec<String>>,
 }
 
 /// Reads the latents of a fit, or one of them.
@@ -64,8 +77,7 @@ pub fn variables(directory: &Path, wanted: Option<&str>) -> Result<Vec<Variable>
         let error = DataError::new(format!("`{name}` has no mean in `{}/posterior`", directory.display()));
         let files = files_of(directory, name);
         return Err(match files.is_empty() {
-            true => error
-                .possible("latents that are not implicit, and live on axes rather than at listed entries"),
+            true => error.possible("latents that are not implicit"),
             false => error.help(format!("the parameters of its factor stand there in {}", files.join(", "))),
         }
         .into());
@@ -128,13 +140,14 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// A variable, group by group where it is ragged; nothing where it has no file, or lives at listed entries.
+    /// A variable, group by group where it is ragged; nothing where it has no file.
     fn variable(&self, name: &str) -> Result<Vec<Variable>, Error> {
         let symbols = &self.model.symbols;
         let Some(id) = symbols.find(name) else { return Ok(Vec::new()) };
         let array = symbols.array(id);
-        let axes: Vec<AxisId> = array.letters.iter().map(|letter| symbols.letter(*letter).axis).collect();
-        let ragged = axes.iter().find(|axis| symbols.axis(**axis).parent.is_some());
+        // The letters whose positions number the groups, and their axes.
+        let numbering = numbering(symbols, &array.letters);
+        let inner: Vec<AxisId> = numbering.iter().map(|letter| symbols.letter(*letter).axis).collect();
         let parameters = ["mean", "prob", "value"];
         let exists = |parameter: &&&str| {
             let own = format!("{name}.{parameter}");
@@ -150,14 +163,19 @@ impl Reader<'_> {
             }
         };
         let Some(parameter) = parameters.iter().find(exists).copied() else { return Ok(Vec::new()) };
+        if let Some(listed) = self.listed(id)? {
+            return Ok(self.at_entries((name, parameter), array.support, listed)?.into_iter().collect());
+        }
         let mut found = Vec::new();
-        for group in self.groups(ragged.copied())? {
+        for paths in self.groups(&inner)? {
+            let group: Option<Vec<String>> = (!inner.is_empty()).then(|| paths.concat());
             let mut own: Vec<(String, Vec<String>)> = Vec::new();
-            for axis in &axes {
+            for letter in &array.letters {
+                let axis = symbols.letter(*letter).axis;
                 // The axes of the group itself are left out.
-                let above = ragged.is_some_and(|ragged| is_above(symbols, *axis, *ragged));
-                if group.is_none() || !above {
-                    own.push((symbols.axis(*axis).name.clone(), self.labels(*axis, group.as_deref())?));
+                if !numbers_groups(symbols, &inner, axis) {
+                    let within = group_of(symbols, &numbering, &paths, *letter);
+                    own.push((symbols.axis(axis).name.clone(), self.labels(axis, within)?));
                 }
             }
             if let (Support::Index(classes), "prob") = (array.support, parameter) {
@@ -169,11 +187,10 @@ impl Reader<'_> {
             if array.shape != sizes {
                 continue;
             }
-            let marginals =
-                match joint::marginals(self, (id, name), ragged.copied(), group.as_deref(), &array)? {
-                    Some(own) => Some(own),
-                    None => self.marginals(name, group.as_deref(), &array)?,
-                };
+            let marginals = match joint::marginals(self, (id, name), &inner, group.as_deref(), &array)? {
+                Some(own) => Some(own),
+                None => self.marginals(name, group.as_deref(), &array)?,
+            };
             let deviations = match (self.like(name, "var", group.as_deref(), &array)?, &marginals) {
                 (Some(variances), _) => Some(variances.into_iter().map(f64::sqrt).collect()),
                 (None, Some(marginals)) => {
@@ -184,7 +201,7 @@ impl Reader<'_> {
                 (None, None) => None,
             };
             let labels = group.clone().unwrap_or_default();
-            let groups = ragged.iter().flat_map(|ragged| above(symbols, **ragged)).rev();
+            let groups = inner.iter().flat_map(|axis| lineage(symbols, *axis).rev());
             let named =
                 groups.zip(labels).map(|(axis, label)| (symbols.axis(axis).name.clone(), label)).collect();
             let name = group.as_ref().map_or(name.to_owned(), |group| format!("{name}[{}]", group.join("/")));
@@ -192,6 +209,7 @@ impl Reader<'_> {
                 name,
                 group: named,
                 axes: own,
+                listed: None,
                 parameter,
                 signed,
                 values: array.values,
@@ -202,18 +220,33 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// The groups of a ragged axis by their labels; one that is none where there is no such axis.
-    fn groups(&self, ragged: Option<AxisId>) -> Result<Vec<Option<Vec<String>>>, Error> {
-        let Some(axis) = ragged else { return Ok(vec![None]) };
-        let parent = self.model.symbols.axis(axis).parent;
+    /// The groups that positions of these axes number, each by the labels that lead to its position on each of them; one without any where there is
+    /// no axis.
+    fn groups(&self, inner: &[AxisId]) -> Result<Vec<Vec<Vec<String>>>, Error> {
+        let mut all: Vec<Vec<Vec<String>>> = vec![Vec::new()];
+        for axis in inner {
+            let paths = self.paths(*axis)?;
+            let with = |own: &Vec<Vec<String>>| {
+                let own = own.clone();
+                paths
+                    .iter()
+                    .map(move |path| [own.as_slice(), std::slice::from_ref(path)].concat())
+                    .collect::<Vec<_>>()
+            };
+            all = all.iter().flat_map(with).collect();
+        }
+        Ok(all)
+    }
+
+    /// For each position of an axis the labels that lead to it, outermost first.
+    fn paths(&self, axis: AxisId) -> Result<Vec<Vec<String>>, Error> {
+        let Some(parent) = self.model.symbols.axis(axis).parent else {
+            return Ok(self.labels(axis, None)?.into_iter().map(|label| vec![label]).collect());
+        };
         let mut all = Vec::new();
-        for above in self.groups(parent.filter(|own| self.model.symbols.axis(*own).parent.is_some()))? {
-            let Some(parent) = parent else { continue };
-            for label in self.labels(parent, above.as_deref())? {
-                let mut path = above.clone().unwrap_or_default();
-                path.push(label);
-                all.push(Some(path));
-            }
+        for above in self.paths(parent)? {
+            let own = self.labels(axis, Some(&above))?.into_iter();
+            all.extend(own.map(|label| [above.as_slice(), &[label]].concat()));
         }
         Ok(all)
     }
@@ -361,15 +394,28 @@ fn diagonal(covariance: &DenseArray, shape: &[usize]) -> Option<Vec<f64>> {
     Some((0..rows).flat_map(of_row).map(|place| covariance.values[place]).collect())
 }
 
-/// The axes in which one is ragged, innermost first.
-fn above(symbols: &Symbols, axis: AxisId) -> impl DoubleEndedIterator<Item = AxisId> {
-    let axes = std::iter::successors(symbols.axis(axis).parent, |own| symbols.axis(*own).parent);
+/// An axis and those in which it is ragged, innermost first.
+fn lineage(symbols: &Symbols, axis: AxisId) -> impl DoubleEndedIterator<Item = AxisId> {
+    let axes = std::iter::successors(Some(axis), |own| symbols.axis(*own).parent);
     axes.collect::<Vec<_>>().into_iter()
 }
 
-/// Whether an axis is one in which another is ragged.
-fn is_above(symbols: &Symbols, axis: AxisId, below: AxisId) -> bool {
-    std::iter::successors(symbols.axis(below).parent, |own| symbols.axis(*own).parent).any(|own| own == axis)
+/// Whether positions of an axis say in which group, or in which group of groups, a number is.
+fn numbers_groups(symbols: &Symbols, inner: &[AxisId], axis: AxisId) -> bool {
+    inner.iter().any(|own| lineage(symbols, *own).any(|above| above == axis))
+}
+
+/// The labels that lead to the group that a letter of a ragged axis runs in, where the groups that other letters number are given by the labels
+/// that lead to them.
+fn group_of<'p>(
+    symbols: &Symbols,
+    numbering: &[LetterId],
+    paths: &'p [Vec<String>],
+    letter: LetterId,
+) -> Option<&'p [String]> {
+    let parent = symbols.letter(letter).parent?;
+    let place = numbering.iter().position(|own| symbols.lineage(*own).contains(&parent))?;
+    paths[place].get(..symbols.lineage(parent).len())
 }
 
 /// The labels of an axis, or of a group of it, of a fit in memory.
@@ -506,8 +552,19 @@ fn row_name(variable: &Variable, without: usize, row: usize) -> String {
     if parts.is_empty() { variable.name.clone() } else { parts.join(", ") }
 }
 
+/// The names of the labels that [`place`] gives.
+pub fn columns(variable: &Variable) -> Vec<&str> {
+    match &variable.listed {
+        Some(listed) => listed.names.iter().map(String::as_str).collect(),
+        None => variable.axes.iter().map(|(name, _)| name.as_str()).collect(),
+    }
+}
+
 /// The labels of the position of each value of a variable, in order.
 pub fn place(variable: &Variable, cell: usize) -> Vec<&str> {
+    if let Some(listed) = &variable.listed {
+        return listed.labels[cell].iter().map(String::as_str).collect();
+    }
     let mut rest = cell;
     let mut labels: Vec<&str> = Vec::new();
     for (_, own) in variable.axes.iter().rev() {

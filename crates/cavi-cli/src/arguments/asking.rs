@@ -90,8 +90,8 @@ pub struct RankArguments {
 const COMPONENTS: &str = "\
 Components are positions on an axis that no data have: topics, factors, signatures, clusters. They are compared by the mean of one latent
 along it (of those that rows share, where there are any), over the labels that both sides have, and assigned one to one so that the
-sum of cosines is greatest. Where numbers may be negative a component has no sign of its own: the size of the cosine counts, and a negative
-one says that the signs differ. `stability` is the mean size of the cosines of the pairs.
+sum of cosines is greatest. Factors that meet in products have no sign of their own: the size of the cosine counts, and a negative one says
+that the signs differ. Centres of clusters have one. `stability` is the mean of the cosines of the pairs, or of their sizes.
 
 For each component of A there is also the combination of two of B that is closest to it, if that is closer than one alone.
 B may be a table with the names of its rows and columns, such as reference signatures.";

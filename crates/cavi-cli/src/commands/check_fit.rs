@@ -30,11 +30,11 @@ pub fn run(arguments: &CheckFitArguments) -> Result<(), Failure> {
         Err(reason) => format!("\nk-hat of q: not worked out: {reason}\n"),
     };
     found.notes.iter().for_each(|own| terminal::note(&format!("note: {own}\n")));
-    terminal::print(&(table(&found.rows) + &summary(&found.rows, found.draws) + &q))
+    terminal::print(&(table(&found.rows, found.draws) + &summary(&found.rows, found.draws) + &q))
 }
 
 /// A line for each statistic.
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[Row], draws: usize) -> String {
     let name =
         |row: &Row| row.group.as_ref().map_or_else(|| row.name.clone(), |own| format!("{}[{own}]", row.name));
     let width = rows.iter().map(|row| name(row).chars().count()).max().unwrap_or(0).max(4);
@@ -44,7 +44,10 @@ fn table(rows: &[Row]) -> String {
     );
     for row in rows {
         let Row { statistic, observed, mean, lowest, highest, p, .. } = row;
-        let mark = if row.is_beyond() { "  beyond all" } else { "" };
+        let mut mark = if row.is_beyond() { "  beyond all" } else { "" }.to_owned();
+        if row.replicates < draws {
+            mark += &format!("  ({} replicates have a value)", row.replicates);
+        }
         text += &format!(
             "{:width$}  {statistic:10}  {observed:11.4}  {mean:11.4}  {lowest:11.4}  {highest:11.4}  {p:6.3}{mark}\n",
             name(row)
@@ -56,7 +59,7 @@ fn table(rows: &[Row]) -> String {
 /// What it means.
 fn summary(rows: &[Row], draws: usize) -> String {
     let verdicts: Vec<&str> = rows.iter().filter_map(|row| row.verdict.as_deref()).collect();
-    let by_chance = 2.0 * rows.len() as f64 / (draws as f64 + 1.0);
+    let by_chance: f64 = rows.iter().map(|own| 2.0 / (own.replicates as f64 + 1.0)).sum();
     if verdicts.is_empty() {
         let by = match rows {
             [only] => format!("its {}", only.statistic),

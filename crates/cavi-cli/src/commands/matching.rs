@@ -55,5 +55,6 @@ fn text(a: &Components, b: &Components, found: &Matching, left_out: [usize; 2]) 
             text += &format!("of {side} without a partner: {}\n", names.join(", "));
         }
     }
-    text + &format!("stability (mean size of the cosines): {:.4}\n", found.stability)
+    let what = if found.has_free_signs { "mean size of the cosines" } else { "mean of the cosines" };
+    text + &format!("stability ({what}): {:.4}\n", found.stability)
 }

@@ -62,6 +62,18 @@ fn outcome(json: &Value) -> String {
         text +=
             &format!("held out {array}: {} each of {} units\n", shown(&score["per_unit"]), score["n_scored"]);
     }
+    for (array, score) in json["folds"]["arrays"].as_object().into_iter().flatten() {
+        let digits = |value: &Value| value.as_f64().map_or_else(|| "-".to_owned(), number);
+        let means = score["means"]["mean"]
+            .as_f64()
+            .map_or_else(String::new, |own| format!("; rows and columns {}", number(own)));
+        text += &format!(
+            "{} folds of {array}: {} each, standard error {}{means}\n",
+            json["folds"]["n_folds"],
+            digits(&score["mean"]),
+            digits(&score["standard_error"])
+        );
+    }
     text
 }
 
@@ -88,7 +100,7 @@ fn line(variable: &Variable) -> String {
 
 /// A line for each value, at its labels, with its standard deviation under q.
 fn table(variable: &Variable) -> String {
-    let names: Vec<&str> = variable.axes.iter().map(|(name, _)| name.as_str()).collect();
+    let names = summary::columns(variable);
     let mut head: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     head.push(variable.parameter.to_owned());
     head.extend(variable.deviations.as_ref().map(|_| "sd".to_owned()));
@@ -140,6 +152,7 @@ mod tests {
             name: "w".to_owned(),
             group: Vec::new(),
             axes: vec![("row".to_owned(), labels(&["a", "bb"])), ("k".to_owned(), labels(&["0"]))],
+            listed: None,
             parameter: "mean",
             signed: true,
             values: vec![1.5, -2.0],

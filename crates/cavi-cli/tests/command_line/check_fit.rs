@@ -190,7 +190,9 @@ fn heavy_tails_of_one_group_are_found_in_that_group() {
         rows.iter().any(|row| row["group"] == group && row["statistic"] == statistic && row["beyond"] == true)
     };
     assert!(rows.len() == 4 && beyond("wild", "kurtosis") && beyond("wild", "max"), "{found}");
-    assert!(!beyond("calm", "max"), "{found}");
+    // The other group is even: it has no longer tails than the model.
+    let longer = |row: &&Value| row["group"] == "calm" && row["observed"].as_f64() > row["highest"].as_f64();
+    assert_eq!(rows.iter().filter(longer).count(), 0, "{found}");
 }
 
 #[test]

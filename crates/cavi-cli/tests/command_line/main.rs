@@ -3,6 +3,7 @@
 mod common;
 mod data;
 
+mod answers;
 mod asking;
 mod batch;
 mod by_hand;

@@ -106,7 +106,7 @@ class Uncertainty:
         """Intervals of latents: a table with labels, ``mean``, ``sd``, ``low``, ``high``, ``level`` and ``method``.
 
         ``of`` names one latent, whose table comes back, or several; else a dictionary with a table for each, of all latents by q and of those
-        that rows share by the other methods. Without a method they are quantiles of q, which are too narrow. ``bootstrap=200`` fits so many
+        that rows share by the other methods. Without a method they are quantiles of q, which may be too narrow. ``bootstrap=200`` fits so many
         data sets again that are drawn from the fit, or with ``rows="user"`` rows that are drawn from the data with replacement.
         ``linear_response=True`` corrects the variances of q by how its means answer to a small change of the model.
         """
@@ -203,6 +203,11 @@ class Check:
     def verdicts(self) -> list[str]:
         """What the data have that the fit does not produce."""
         return [own["verdict"] for own in self._answer["statistics"] if own["verdict"]]
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be known of the table, such as statistics that the data have no value of."""
+        return list(self._answer["notes"])
 
     @property
     def k_hat(self) -> float:

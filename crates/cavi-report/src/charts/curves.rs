@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::small;
 use crate::axes::Kind;
-use crate::figure::{Axes, Figure, Table, short};
+use crate::figure::{Axes, Figure, Table, exact};
 use crate::html::{count, number};
 
 /// A curve has so many points.
@@ -38,10 +38,10 @@ pub(crate) fn figure(variable: &str, axis: &str, labels: &[String], kind: Kind, 
     let item = |curve: &Curve| {
         let point = |place: &usize| {
             let mut row =
-                json!({ "x": x(*place), "label": labels[*place], "value": short(curve.values[*place]) });
+                json!({ "x": x(*place), "label": labels[*place], "value": exact(curve.values[*place]) });
             if let Some(band) = &curve.band {
-                row["low"] = short(band[*place].0);
-                row["high"] = short(band[*place].1);
+                row["low"] = exact(band[*place].0);
+                row["high"] = exact(band[*place].1);
             }
             row
         };
@@ -88,13 +88,14 @@ pub(crate) fn figure(variable: &str, axis: &str, labels: &[String], kind: Kind, 
 fn template(axis: &str, kind: Kind, has_band: bool) -> Value {
     let x = match kind {
         Kind::Days => {
-            json!({ "field": "x", "type": "temporal", "axis": { "title": axis, "labelOverlap": true } })
+            // A day is the same day wherever it is read.
+            json!({ "field": "x", "type": "temporal", "scale": { "type": "utc" }, "axis": { "title": axis, "labelOverlap": true } })
         }
         Kind::Numbers | Kind::Contexts | Kind::Whole | Kind::Names | Kind::Counted => {
             json!({ "field": "x", "type": "quantitative", "scale": { "zero": false }, "axis": { "title": axis, "labelOverlap": true } })
         }
     };
-    let y = |field: &str| json!({ "field": field, "type": "quantitative", "scale": { "zero": false }, "axis": { "title": null, "tickCount": 4, "format": ".5~g" } });
+    let y = |field: &str| json!({ "field": field, "type": "quantitative", "scale": { "zero": false }, "axis": { "title": null, "tickCount": 4, "format": ".9~g" } });
     let mut layers = Vec::new();
     if has_band {
         layers.push(json!({
@@ -115,7 +116,14 @@ fn template(axis: &str, kind: Kind, has_band: bool) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::places;
+    use super::{Kind, places, template};
+
+    #[test]
+    fn days_are_those_of_the_labels_in_every_time_zone() {
+        let scale = |kind| template("day", kind, false)["layer"][0]["encoding"]["x"]["scale"].clone();
+        assert_eq!(scale(Kind::Days)["type"], "utc");
+        assert_eq!(scale(Kind::Numbers)["zero"], false);
+    }
 
     #[test]
     fn long_curves_keep_both_ends() {

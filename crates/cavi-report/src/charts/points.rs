@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{key, keyed, vega};
-use crate::figure::{Axes, Figure, Table, short};
+use crate::figure::{Axes, Figure, Table, exact, short};
 use crate::html::number;
 
 /// A number with its error.
@@ -101,14 +101,6 @@ pub(crate) fn figure(titles: Titles<'_>, points: &[Point], from_zero: bool) -> F
         drawing: vega(spec),
         table: Table::new(&["of", "what", value, "standard error"], 2, cells),
     }
-}
-
-/// Nine digits that matter: what is compared differs in the last ones of a few.
-fn exact(value: f64) -> Value {
-    if !value.is_finite() {
-        return Value::Null;
-    }
-    format!("{value:.8e}").parse::<f64>().map_or(Value::Null, |own| json!(own))
 }
 
 /// A number to be compared with others: seven digits that matter.

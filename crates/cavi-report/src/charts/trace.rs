@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::curves::places;
 use super::vega;
-use crate::figure::{Axes, Figure, Table, short};
+use crate::figure::{Axes, Figure, Table, exact};
 use crate::fitted::Trace;
 use crate::html::number;
 
@@ -90,7 +90,7 @@ pub(crate) fn restarts(summary: &Value) -> Option<Figure> {
     let runs = summary["runs"].as_array().filter(|own| own.len() > 1)?;
     let point = |(place, run): (usize, &Value)| {
         Some(
-            json!({ "run": place + 1, "elbo": short(run["elbo"].as_f64()?), "kept": run["elbo"] == summary["elbo"] }),
+            json!({ "run": place + 1, "elbo": exact(run["elbo"].as_f64()?), "kept": run["elbo"] == summary["elbo"] }),
         )
     };
     let rows: Vec<Value> = runs.iter().enumerate().filter_map(point).collect();
@@ -136,6 +136,14 @@ mod tests {
     fn trace(bounds: &[f64]) -> Trace {
         let points = bounds.iter().enumerate().map(|(sweep, own)| (sweep as f64, *own)).collect();
         Trace { name: "run".to_owned(), points }
+    }
+
+    #[test]
+    fn bounds_far_from_zero_are_drawn_apart() {
+        let summary = json!({ "elbo": -1234567.1, "runs": [{ "elbo": -1234567.1 }, { "elbo": -1234569.9 }] });
+        let figure = restarts(&summary).expect("two runs");
+        let drawn = format!("{:?}", figure.drawing);
+        assert!(drawn.contains("-1234567.1") && drawn.contains("-1234569.9"), "{drawn}");
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Matched {
 
     /// How many components of the reference have a partner in a fit that is nearly the same, of how many.
     pub fn alike(&self, found: &Matching) -> (usize, usize) {
-        let alike = found.pairs.iter().filter(|own| own.cosine.abs() >= ALIKE).count();
+        let alike = found.pairs.iter().filter(|own| found.likeness(own) >= ALIKE).count();
         (alike, self.components[self.reference].as_ref().map_or(0, |own| own.names.len()))
     }
 
@@ -99,7 +99,7 @@ impl Matched {
             figures.push(heat::figure(
                 "components-of-fits",
                 "How alike the components of all fits are".to_owned(),
-                "The mean size of the cosines of matched components, of the fewer ones where fits have different numbers of them.",
+                "The mean cosine of matched components (its size, where their signs are free), of the fewer ones where fits have different numbers of them.",
                 &matrix,
             ));
         }

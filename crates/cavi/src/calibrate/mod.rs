@@ -44,6 +44,7 @@ use crate::intervals::{Components, side_by_side};
 use crate::means::Mean;
 use crate::prepare::{Problem, prepare};
 use crate::sample::{self, What};
+use crate::seeds;
 use crate::simulate::{self, Simulated};
 use crate::stuck::Stuck;
 pub use judged::{Calibrated, Finding};
@@ -60,7 +61,7 @@ pub struct Asked {
     pub fits: usize,
     /// How many draws of each q.
     pub draws: usize,
-    /// Data set `r` is drawn and fitted with the seed `seed + r`.
+    /// Of all random numbers: each data set and each fit has a seed of its own that follows from it.
     pub seed: u64,
     /// Totals of the rows of data under a Multinomial, by the name of the data.
     pub totals: Vec<(String, u64)>,
@@ -125,7 +126,7 @@ pub fn calibrate(
     let (source, of_source) = from.map_or((compiled, inputs), |own| own);
     let (inputs, of_source) = (to_draw(inputs), to_draw(of_source));
     let wanted = |number: usize| simulate::Asked {
-        seed: asked.seed.wrapping_add(number as u64),
+        seed: seeds::nth(asked.seed, seeds::OF_DATA_SETS, number),
         totals: asked.totals.clone(),
     };
     // What is wrong with programs and inputs is found with the first data set.
@@ -136,9 +137,8 @@ pub fn calibrate(
         if is_stopped(asked.stop.as_ref()) {
             return Err(Error::Stopped);
         }
-        let wanted = wanted(number);
-        let drawn = simulate::from_prior_by_rows(source, &of_source, &wanted)?;
-        let outcome = pair.outcome(&drawn, wanted.seed, asked);
+        let drawn = simulate::from_prior_by_rows(source, &of_source, &wanted(number))?;
+        let outcome = pair.outcome(&drawn, seeds::nth(asked.seed, seeds::OF_THEIR_FITS, number), asked);
         progress(done.fetch_add(1, Ordering::Relaxed) + 1);
         outcome
     });
@@ -281,7 +281,7 @@ impl<'a> Pair<'a> {
         Ok(Pair { compiled, bound, labels, data, judged, left_out })
     }
 
-    /// Fits one data set, and finds the places of what it was drawn from.
+    /// Fits one data set with this seed, and finds the places of what it was drawn from.
     fn outcome(&self, drawn: &Simulated, seed: u64, asked: &Asked) -> Result<Outcome, Error> {
         let mut bound = self.bound.clone();
         for (own, other) in &self.data {

@@ -4,7 +4,9 @@
 //! totals. A row of multiplicity m is m rows, in the data and in replicates, each of which has draws of its own; where multiplicities are no whole
 //! numbers, one draw of a row counts as often as the row weighs in every statistic. For each array, each group of a ragged one or each label of an axis, a statistic T of the entries that were observed is
 //! compared with the same entries of each replicate. With R replicates the two-sided posterior predictive p-value is
-//! `min(1, 2 min(1 + #{T_rep >= T}, 1 + #{T_rep <= T}) / (R + 1))`.
+//! `min(1, 2 min(1 + #{T_rep >= T}, 1 + #{T_rep <= T}) / (R + 1))`. Some replicates may have no value of a statistic, as the variance over the
+//! mean of a column that is 0 throughout: R is the number of those that have one. Where the data have none, or fewer than [`FEWEST`] replicates
+//! do, nothing is compared, and a note says so. Data that the fit centres or scales are compared in the units in which they were given.
 //!
 //! A statistic is reported where the data lie beyond every replicate, `p = 2 / (R + 1)`. If data and replicates came from one distribution,
 //! this would happen once in `(R + 1) / 2` statistics; since q has seen the data it happens less often (these p-values are conservative).
@@ -12,31 +14,33 @@
 //! # Source
 //! Gelman, Meng, Stern (1996), "Posterior predictive assessment of model fitness via realized discrepancies".
 
+mod groups;
 mod pareto;
 mod statistics;
 mod verdict;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use cavi_algebra::{ArrayId, AxisId};
+use cavi_algebra::{ArrayId, BlockId, Mode};
 use cavi_executor::BoundArray;
 use cavi_families::Prediction;
 use cavi_numerics::Threads;
 use serde_json::{Value, json};
 
-use crate::bind::{DataError, Existing};
-use crate::dimensions::Dimension;
+use crate::bind::{DataError, list};
+use crate::dimensions::Declared;
 use crate::directory::number;
 use crate::error::Error;
 use crate::fit::is_stopped;
-use crate::heldout::{log_weights, unflat};
+use crate::heldout::log_weights;
 use crate::impute::arrays;
 use crate::prepare::Problem;
 use crate::reopen::Reopened;
-use crate::rows::{Repeated, RowWeights};
+use crate::rows::Repeated;
+use crate::seeds;
 use crate::simulate;
+use groups::{Group, groups};
 pub use pareto::k_hat;
 pub use statistics::{ALL, Statistic};
 
@@ -49,7 +53,7 @@ pub struct Asked {
     pub draws: usize,
     /// An axis, each label of which is looked at by itself.
     pub by: Option<String>,
-    /// Of the draws; replicate `r` has the seed `seed + r`.
+    /// Of the draws: each replicate has a seed of its own that follows from it.
     pub seed: u64,
     /// How many threads; they change no result.
     pub threads: usize,
@@ -58,6 +62,9 @@ pub struct Asked {
     /// Ends the work with [`Error::Stopped`] once it is true.
     pub stop: Option<Arc<AtomicBool>>,
 }
+
+/// Fewer replicates than these are no comparison.
+pub const FEWEST: usize = 20;
 
 /// Draws from q for its importance weights, unless told otherwise.
 pub const DRAWS: usize = 1000;
@@ -88,6 +95,7 @@ impl Checked {
                 "k_hat": number(own.k_hat),
                 "mean_log_weight": number(own.mean),
                 "sd_log_weight": number(own.sd),
+                "given": own.given,
                 "words": own.words(),
             }),
             Err(reason) => json!({ "k_hat": null, "words": reason }),
@@ -98,6 +106,7 @@ impl Checked {
                 "group": row.group,
                 "statistic": row.statistic,
                 "n_entries": row.entries,
+                "n_replicates": row.replicates,
                 "observed": number(row.observed),
                 "mean": number(row.mean),
                 "lowest": number(row.lowest),
@@ -122,6 +131,8 @@ pub struct Row {
     pub statistic: &'static str,
     /// How many entries were looked at.
     pub entries: usize,
+    /// How many replicates have a value of it, which are those that it is compared with.
+    pub replicates: usize,
     /// Of the data.
     pub observed: f64,
     /// Over replicates.
@@ -144,7 +155,7 @@ impl Row {
 }
 
 /// How far q is from the posterior, by its importance weights `log p(data, latents) - log q(latents)`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
     /// The shape of their tail ([`k_hat`]).
     pub k_hat: f64,
@@ -152,12 +163,14 @@ pub struct Weights {
     pub mean: f64,
     /// The standard deviation of their logs.
     pub sd: f64,
+    /// The latents that are points: they have no distribution under q, and what is said of q is said given their values.
+    pub given: Vec<String>,
 }
 
 impl Weights {
     /// What k-hat says, in words.
-    pub fn words(&self) -> &'static str {
-        match self.k_hat {
+    pub fn words(&self) -> String {
+        let words = match self.k_hat {
             k if k == f64::NEG_INFINITY => "q is the posterior: the weights of all draws are equal",
             k if k < 0.5 => {
                 "q is close to the posterior: means and variances can be corrected by importance weights"
@@ -169,7 +182,13 @@ impl Weights {
                 "q is too far from the posterior for importance weights to correct it: its means may be good, its spread is not to \
                  be trusted. With many latents k-hat is nearly always above 0.7, since it judges all of them at once"
             }
+        };
+        if self.given.is_empty() {
+            return words.to_owned();
         }
+        let names: Vec<&str> = self.given.iter().map(String::as_str).collect();
+        let what = if names.len() == 1 { "the point" } else { "the points" };
+        format!("given {what} {}, {words}", list(&names))
     }
 }
 
@@ -181,15 +200,43 @@ fn weights(fit: &Reopened, asked: &Asked) -> Result<Weights, String> {
             "a draw and the data have {size} numbers, for which it takes long and is nearly always above 0.7; `--k-hat {DRAWS}` works it out"
         ));
     }
+    let given = points(fit)?;
     let draws = asked.weights.unwrap_or(DRAWS);
     let logs = log_weights(fit, asked.seed, draws, asked.threads, &|| is_stopped(asked.stop.as_ref()))?;
     let count = logs.len() as f64;
     let mean = logs.iter().sum::<f64>() / count;
     let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
     match mean.is_finite() {
-        true => Ok(Weights { k_hat: k_hat(&logs), mean, sd: variance.sqrt() }),
+        true => Ok(Weights { k_hat: k_hat(&logs), mean, sd: variance.sqrt(), given }),
         false => Err("a draw from q has a density of 0 or none under the model".to_owned()),
     }
+}
+
+/// The latents that are points under q.
+///
+/// # Errors
+/// In words, that nothing is a distribution under q: points have no spread to be compared with that of the posterior.
+fn points(fit: &Reopened) -> Result<Vec<String>, String> {
+    let problem = fit.problem.as_given();
+    let (symbols, equations) = (&problem.model.symbols, &problem.equations);
+    let (mut points, mut held) = (Vec::new(), Vec::new());
+    for id in (0..equations.blocks.len()).map(BlockId::from) {
+        let names = equations.block(id).members.iter().map(|own| symbols.array(*own).name.clone());
+        match equations.block(id).mode {
+            Mode::Point => points.extend(names),
+            Mode::Fixed => held.extend(names),
+            Mode::Distribution | Mode::Implicit => {}
+        }
+    }
+    let all = equations.blocks.iter().map(|own| own.members.len()).sum::<usize>();
+    if all == 0 {
+        return Err("the program has no latent".to_owned());
+    }
+    if points.len() + held.len() == all {
+        let what = if held.is_empty() { "points" } else { "points or fixed" };
+        return Err(format!("all latents are {what}: q has no spread to compare with that of the posterior"));
+    }
+    Ok(points)
 }
 
 /// How many numbers a draw from q and the data have: what the weights of a draw take, in units.
@@ -198,24 +245,6 @@ fn size(fit: &Reopened) -> usize {
     let symbols = &problem.model.symbols;
     let each = problem.model.statements.iter().map(|own| own.target);
     each.map(|own| problem.binding.bound.shape(symbols, own).iter().product::<usize>()).sum()
-}
-
-/// Entries that are looked at together.
-struct Group {
-    label: Option<String>,
-    /// The cells in C order.
-    cells: Vec<usize>,
-    values: Vec<f64>,
-    /// How often each counts.
-    weights: Vec<f64>,
-    rows: (Vec<u32>, usize),
-    columns: (Vec<u32>, usize),
-}
-
-impl Group {
-    fn value(&self, statistic: Statistic, values: &[f64]) -> f64 {
-        statistic.value(values, &self.weights, (&self.rows.0, self.rows.1), (&self.columns.0, self.columns.1))
-    }
 }
 
 /// What is looked at in one array.
@@ -249,10 +278,10 @@ pub fn check(fit: &Reopened, asked: &Asked) -> Result<Checked, Error> {
 
 /// Statistics of the data and of replicates, array by array, and what is to be known about them.
 fn statistics_of(fit: &Reopened, asked: &Asked) -> Result<(Vec<Row>, Vec<String>), Error> {
-    if asked.draws < 20 {
+    if asked.draws < FEWEST {
         return Err(Error::Usage(vec![
             DataError::new(format!("`--draws {}` are too few replicates to compare with", asked.draws))
-                .possible("20 or more"),
+                .possible(format!("{FEWEST} or more")),
         ]));
     }
     let given = fit.problem.as_given();
@@ -273,7 +302,7 @@ fn statistics_of(fit: &Reopened, asked: &Asked) -> Result<(Vec<Row>, Vec<String>
         if is_stopped(asked.stop.as_ref()) {
             return Err(Error::Stopped);
         }
-        let seed = asked.seed.wrapping_add(draw as u64);
+        let seed = seeds::nth(asked.seed, seeds::OF_REPLICATES, draw);
         let wanted = simulate::Asked { seed, totals: Vec::new() };
         let drawn = simulate::from_factors(fit, &factors, repeated.as_ref(), &wanted)?;
         let mut found = Vec::new();
@@ -281,32 +310,75 @@ fn statistics_of(fit: &Reopened, asked: &Asked) -> Result<(Vec<Row>, Vec<String>
             let (BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. }) =
                 drawn.bound.array(array.id);
             for group in &array.groups {
-                let own: Vec<f64> = group.cells.iter().map(|cell| values[*cell]).collect();
+                let mut own: Vec<f64> = group.cells.iter().map(|cell| values[*cell]).collect();
+                group.in_given_units(&mut own);
                 found.extend(array.statistics.iter().map(|statistic| group.value(*statistic, &own)));
             }
         }
         Ok(found)
     };
     let replicates = threads.map(asked.draws, replicate).into_iter().collect::<Result<Vec<_>, Error>>()?;
-    let mut rows = Vec::new();
+    let (mut rows, mut valueless, mut rare) = (Vec::new(), Vec::new(), Vec::new());
     let mut place = 0;
     for array in &looked_at {
         for group in &array.groups {
             for statistic in &array.statistics {
                 let own: Vec<f64> = replicates.iter().map(|found| found[place]).collect();
                 place += 1;
-                rows.extend(row(array, group, *statistic, &own));
+                let name = || {
+                    let of = group.label.as_ref().map_or_else(String::new, |own| format!(", {own}"));
+                    format!("`{}` of `{}`{of}", statistic.name(), array.name)
+                };
+                match row(array, group, *statistic, &own) {
+                    Ok(row) => rows.push(row),
+                    // One row has no others to differ from, in no data.
+                    Err(_) if group.is_of_one(*statistic) => {}
+                    Err(LeftOut::NoValue) => valueless.push(name()),
+                    Err(LeftOut::FewReplicates(count)) => rare.push(format!("{} ({count})", name())),
+                }
             }
         }
+    }
+    if !valueless.is_empty() {
+        notes.push(format!("the data have no value of {}, and nothing is compared there", some(&valueless)));
+    }
+    if !rare.is_empty() {
+        notes.push(format!(
+            "fewer than {FEWEST} of {} replicates have a value of {}, too few to compare the data with",
+            asked.draws,
+            some(&rare)
+        ));
     }
     Ok((rows, notes))
 }
 
-/// A statistic of the data among those of the replicates; `None` where it has no value.
-fn row(array: &Array, group: &Group, statistic: Statistic, replicates: &[f64]) -> Option<Row> {
+/// The first of several names, and how many there are beside.
+fn some(names: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown = names[..names.len().min(SHOWN)].join("; ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown}; and {more} more"),
+    }
+}
+
+/// Why a statistic is not compared.
+enum LeftOut {
+    /// The data have no value of it.
+    NoValue,
+    /// So many replicates have one, which are too few.
+    FewReplicates(usize),
+}
+
+/// A statistic of the data among those of the replicates that have a value of it.
+fn row(array: &Array, group: &Group, statistic: Statistic, replicates: &[f64]) -> Result<Row, LeftOut> {
     let observed = group.value(statistic, &group.values);
-    if !observed.is_finite() || replicates.iter().any(|own| !own.is_finite()) {
-        return None;
+    if !observed.is_finite() {
+        return Err(LeftOut::NoValue);
+    }
+    let replicates: Vec<f64> = replicates.iter().copied().filter(|own| own.is_finite()).collect();
+    if replicates.len() < FEWEST {
+        return Err(LeftOut::FewReplicates(replicates.len()));
     }
     let count = replicates.len() as f64;
     let above = replicates.iter().filter(|own| **own >= observed).count() as f64;
@@ -316,6 +388,7 @@ fn row(array: &Array, group: &Group, statistic: Statistic, replicates: &[f64]) -
         group: group.label.clone(),
         statistic: statistic.name(),
         entries: group.values.len(),
+        replicates: replicates.len(),
         observed,
         mean: replicates.iter().sum::<f64>() / count,
         lowest: replicates.iter().copied().fold(f64::INFINITY, f64::min),
@@ -324,7 +397,7 @@ fn row(array: &Array, group: &Group, statistic: Statistic, replicates: &[f64]) -
         verdict: None,
     };
     row.verdict = verdict::verdict(&row, statistic, array.prediction);
-    Some(row)
+    Ok(row)
 }
 
 /// The arrays, the statistics and the groups that are asked for.
@@ -338,13 +411,14 @@ fn looked_at(problem: &Problem, repeated: Option<&Repeated>, asked: &Asked) -> R
         let own = symbols.array(id);
         let statement = problem.model.statement_of(id).expect("data that are predicted have a statement");
         let prediction = statement.family.prediction();
-        let suits = |statistic: &Statistic| statistic.suits(own.support, own.letters.len(), prediction);
+        let dimensions = Declared::of(problem, id);
+        let suits = |statistic: &Statistic| statistic.suits(own.support, dimensions.len(), prediction);
         let by_default = |statistic: &Statistic| statistic.by_default(own.support);
         let statistics: Vec<Statistic> = match wanted.is_empty() {
             true => ALL.into_iter().filter(|own| suits(own) && by_default(own)).collect(),
             false => wanted.iter().copied().filter(suits).collect(),
         };
-        axes.extend(Dimension::of(problem, id).iter().flat_map(Dimension::names));
+        axes.extend(dimensions.iter().flat_map(Declared::names));
         let groups = groups(problem, repeated, id, asked.by.as_deref());
         if !statistics.is_empty() && !groups.is_empty() {
             found.push(Array { id, name: own.name.clone(), prediction, statistics, groups });
@@ -377,92 +451,4 @@ fn named(name: &str) -> Result<Statistic, Error> {
             &known,
         )])
     })
-}
-
-/// The entries of an array that were observed and count: all together, by the group of a ragged axis, or by the labels of an axis. An array that does
-/// not have that axis has no groups. Of a group that stands for several, which are alike, the first is looked at.
-fn groups(problem: &Problem, repeated: Option<&Repeated>, id: ArrayId, by: Option<&str>) -> Vec<Group> {
-    let (symbols, bound) = (&problem.model.symbols, &problem.binding.bound);
-    let (own, shape) = (symbols.array(id), bound.shape(symbols, id));
-    let data = bound.array(id);
-    let statement = problem.model.statement_of(id).expect("data that are predicted have a statement");
-    let weights = RowWeights::of_statement(symbols, bound, statement);
-    let dimensions = Dimension::of(problem, id);
-    // Which dimension says the group, and how many of its labels, from the first on.
-    let by_label = dimensions.iter().enumerate().find_map(|(place, dimension)| {
-        let names = dimension.names();
-        match by {
-            Some(by) => names.iter().position(|name| name == by).map(|label| (place, label, label + 1)),
-            None => (names.len() > 1).then_some((place, 0, names.len() - 1)),
-        }
-    });
-    if by.is_some() && by_label.is_none() {
-        return Vec::new();
-    }
-    let label = |position: usize| {
-        by_label.map(|(dimension, first, end)| dimensions[dimension].labels(position)[first..end].join("/"))
-    };
-    let firsts = by_label.and_then(|(dimension, _, end)| {
-        let axis = symbols.letter(own.letters[dimension]).axis;
-        let mut above: Vec<AxisId> =
-            std::iter::successors(Some(axis), |own| symbols.axis(*own).parent).collect();
-        above.truncate((above.len() + 1).saturating_sub(end));
-        let group = *above.last()?;
-        let firsts = repeated?.firsts(group)?;
-        let position = move |place: usize| {
-            let ragged =
-                above[..above.len() - 1].iter().filter_map(|own| bound.axes[own.index()].parent.as_ref());
-            ragged.fold(place, |place, parent| parent[place])
-        };
-        Some((0..shape[dimension]).map(|place| firsts[position(place)]).collect::<Vec<bool>>())
-    });
-    let is_first = |place: &[usize]| match (&firsts, by_label) {
-        (Some(firsts), Some((dimension, ..))) => firsts[place[dimension]],
-        _ => true,
-    };
-    let labels: Vec<Option<String>> = match by_label {
-        Some((dimension, ..)) => (0..shape[dimension]).map(label).collect(),
-        None => vec![None],
-    };
-    let mut order: BTreeMap<&Option<String>, usize> = BTreeMap::new();
-    let mut found: Vec<(Group, [BTreeMap<usize, u32>; 2])> = Vec::new();
-    let existing = Existing::of(symbols, &bound.axes, own);
-    for cell in 0..shape.iter().product() {
-        let place = unflat(&shape, cell);
-        let (value, true) = data.entry(&shape, &place) else { continue };
-        let weight = weights.at(&|dimension| place[dimension]);
-        if !existing.is_there(&place) || weight == 0.0 || !is_first(&place) {
-            continue;
-        }
-        let label = &labels[by_label.map_or(0, |(dimension, ..)| place[dimension])];
-        let next = found.len();
-        let group = *order.entry(label).or_insert(next);
-        if group == next {
-            let none = (Vec::new(), 0);
-            let new = Group {
-                label: label.clone(),
-                cells: Vec::new(),
-                values: Vec::new(),
-                weights: Vec::new(),
-                rows: none.clone(),
-                columns: none,
-            };
-            found.push((new, [BTreeMap::new(), BTreeMap::new()]));
-        }
-        let (group, [rows, columns]) = &mut found[group];
-        group.cells.push(cell);
-        group.values.push(value);
-        group.weights.push(weight);
-        let next = |seen: &mut BTreeMap<usize, u32>, position: usize| {
-            let next = seen.len() as u32;
-            *seen.entry(position).or_insert(next)
-        };
-        group.rows.0.push(next(rows, place.first().copied().unwrap_or(0)));
-        group.columns.0.push(next(columns, place.last().copied().unwrap_or(0)));
-    }
-    let finish = |(mut group, [rows, columns]): (Group, [BTreeMap<usize, u32>; 2])| {
-        (group.rows.1, group.columns.1) = (rows.len(), columns.len());
-        group
-    };
-    found.into_iter().map(finish).collect()
 }

@@ -10,10 +10,14 @@
 
 use cavi_numerics::special::{exp, ln};
 
-/// By how much of themselves logs of weights differ that are equal but for rounding.
-const ROUNDING: f64 = 1e-10;
+/// Weights whose logs have no larger standard deviation than this are equal: they are so to six digits, and the divergence of q from the
+/// posterior, about half the variance of the logs, is below 1e-12. What rounding and a fit that has all but converged leave is less.
+const EQUAL: f64 = 1e-6;
 
-/// The estimated shape k of the tail of weights with these logs: minus infinity where all are equal but for rounding, infinite where the tail
+/// The rounding of a log weight, as a share of its size: it is a sum of many terms.
+const ROUNDING: f64 = 1e-12;
+
+/// The estimated shape k of the tail of weights with these logs: minus infinity where all are equal to six digits, infinite where the tail
 /// has fewer than 5 weights, NaN where a log is.
 pub fn k_hat(log_weights: &[f64]) -> f64 {
     if log_weights.iter().any(|log| log.is_nan()) {
@@ -22,7 +26,7 @@ pub fn k_hat(log_weights: &[f64]) -> f64 {
     let mut logs = log_weights.to_vec();
     logs.sort_by(f64::total_cmp);
     let Some(largest) = logs.last().copied() else { return f64::INFINITY };
-    if largest - logs[0] <= ROUNDING * largest.abs().max(1.0) {
+    if deviation(&logs) <= EQUAL.max(ROUNDING * largest.abs()) {
         return f64::NEG_INFINITY;
     }
     let count = logs.len() as f64;
@@ -40,6 +44,13 @@ pub fn k_hat(log_weights: &[f64]) -> f64 {
         return f64::INFINITY;
     }
     shape(&above)
+}
+
+/// The standard deviation of numbers.
+fn deviation(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    (values.iter().map(|own| (own - mean) * (own - mean)).sum::<f64>() / count).sqrt()
 }
 
 /// The shape of a generalised Pareto distribution, given draws in ascending order.

@@ -7,7 +7,8 @@
 //! # Source
 //! Hubert and Arabie, Comparing partitions, Journal of Classification 2, 1985.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cavi_algebra::{ArrayId, Support};
 
@@ -26,7 +27,7 @@ pub struct Agreement {
     pub axis: String,
     /// The file that the labels are from, with its column.
     pub with: String,
-    /// The labels: those of few numbers in their order, others as they come.
+    /// The labels: numbers by size, and after them texts in the order of their letters.
     pub columns: Vec<String>,
     /// For each class that has entries what it is called, and how many entries it has of each label.
     pub rows: Vec<(String, Vec<usize>)>,
@@ -80,12 +81,7 @@ impl View<'_> {
                 self.symbols().axis(axis).name
             )));
         };
-        let mut columns: Vec<&str> = known.iter().copied().filter(|own| !own.is_empty()).collect();
-        columns.sort_by(|one, other| match (one.parse::<f64>(), other.parse::<f64>()) {
-            (Ok(one), Ok(other)) => one.total_cmp(&other),
-            _ => one.cmp(other),
-        });
-        columns.dedup();
+        let columns = in_order(&known);
         let places: BTreeMap<&str, usize> =
             columns.iter().enumerate().map(|(place, own)| (*own, place)).collect();
         let mut table = vec![vec![0_usize; columns.len()]; classes];
@@ -116,6 +112,21 @@ impl View<'_> {
     }
 }
 
+/// The labels, each once: numbers by size, and after them texts in the order of their letters.
+fn in_order<'a>(labels: &[&'a str]) -> Vec<&'a str> {
+    let each: BTreeSet<&str> = labels.iter().copied().filter(|own| !own.is_empty()).collect();
+    let number = |own: &str| own.parse::<f64>().ok().filter(|own| own.is_finite());
+    let mut columns: Vec<&str> = each.into_iter().collect();
+    // Of two spellings of one number, as of texts, the order of the letters stays.
+    columns.sort_by(|one, other| match (number(one), number(other)) {
+        (Some(one), Some(other)) => one.total_cmp(&other),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => Ordering::Equal,
+    });
+    columns
+}
+
 /// The place of the largest number, of equal ones the first.
 fn largest(values: &[f64]) -> usize {
     values.iter().enumerate().fold(0, |best, (place, own)| if *own > values[best] { place } else { best })
@@ -137,7 +148,29 @@ fn adjusted_rand(table: &[Vec<usize>]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::adjusted_rand;
+    use super::{adjusted_rand, in_order};
+
+    #[test]
+    fn labels_that_are_partly_numbers_have_one_order() {
+        let of = |labels: &str| in_order(&labels.split(' ').collect::<Vec<_>>()).join(" ");
+        assert_eq!(of("10 1a 9 1 2b 9 30 10 3c nan 2 1a"), "1 2 9 10 30 1a 2b 3c nan");
+        assert_eq!(of("b a 1.0 -3 1 b"), "-3 1 1.0 a b");
+        // Enough of them that a sort notices an order that is none.
+        let many: Vec<String> = (0..200)
+            .map(|own: u32| match own % 3 {
+                0 => format!("{}a", own * 7 % 41),
+                1 => format!("x{own}"),
+                _ => format!("{}", own * 11 % 53),
+            })
+            .collect();
+        let found = in_order(&many.iter().map(String::as_str).collect::<Vec<_>>());
+        let numbers: Vec<f64> = found.iter().map_while(|own| own.parse().ok()).collect();
+        assert!(numbers.len() > 20 && numbers.is_sorted());
+        assert!(
+            found[numbers.len()..].is_sorted()
+                && found[numbers.len()..].iter().all(|own| own.parse::<f64>().is_err())
+        );
+    }
 
     /// `sklearn.metrics.adjusted_rand_score` of scikit-learn 1.9.
     #[test]

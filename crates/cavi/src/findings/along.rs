@@ -89,23 +89,27 @@ impl Interval {
     }
 }
 
-/// What stands along an axis: for each position on the others the cells of its entries, in order.
+/// What stands along an axis: for each position on the others the cells of its entries, in order. The rows of one have the same labels: of a
+/// ragged axis those of groups that have other ones stand apart.
 struct Along {
+    labels: Vec<String>,
     rows: Vec<(String, Vec<usize>)>,
     more: usize,
 }
 
 impl View<'_> {
-    fn along(&self, axes: &[AxisId], shape: &[usize], axis: AxisId) -> Option<Along> {
-        let along = axes.iter().rposition(|other| *other == axis)?;
-        let mut rows: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
+    fn along(&self, axes: &[AxisId], shape: &[usize], axis: AxisId) -> Vec<Along> {
+        let Some(along) = axes.iter().rposition(|other| *other == axis) else { return Vec::new() };
+        let mut rows: BTreeMap<Place, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
         let mut cell = 0;
         for_each(shape, |position| {
             let mut place: Place = Vec::new();
             place.extend(self.parent(axis, position[along]));
             let others = position.iter().zip(axes).enumerate().filter(|(dimension, _)| *dimension != along);
             place.extend(others.map(|(_, (position, axis))| (*axis, *position)));
-            rows.entry(place).or_default().push(cell);
+            let (positions, cells) = rows.entry(place).or_default();
+            positions.push(position[along]);
+            cells.push(cell);
             cell += 1;
         });
         let more = rows.len().saturating_sub(MOST_ROWS);
@@ -113,23 +117,33 @@ impl View<'_> {
             true => String::new(),
             false => self.place(place),
         };
-        let rows = rows.into_iter().take(MOST_ROWS).map(|(place, cells)| (named(&place), cells)).collect();
-        Some(Along { rows, more })
-    }
-
-    /// Of an axis the labels that stand along it; of a ragged one those of its first group are shown for all.
-    fn labels_of(&self, axis: AxisId) -> Vec<String> {
         let label =
-            |position: usize| self.binding.labels.label(&self.binding.bound, axis, position).into_owned();
-        (0..self.binding.bound.size(axis)).map(label).collect()
+            |position: &usize| self.binding.labels.label(&self.binding.bound, axis, *position).into_owned();
+        let mut found: Vec<Along> = Vec::new();
+        let mut last: Option<Vec<usize>> = None;
+        for (place, (positions, cells)) in rows.into_iter().take(MOST_ROWS) {
+            if last.as_ref() != Some(&positions) {
+                let labels: Vec<String> = positions.iter().map(label).collect();
+                if found.last().is_none_or(|own| own.labels != labels) {
+                    found.push(Along { labels, rows: Vec::new(), more: 0 });
+                }
+                last = Some(positions);
+            }
+            if let Some(own) = found.last_mut() {
+                own.rows.push((named(&place), cells));
+            }
+        }
+        if let Some(own) = found.last_mut() {
+            own.more = more;
+        }
+        found
     }
 
-    pub(super) fn bars(&self, variable: ArrayId, axis: AxisId) -> Option<Bars> {
-        let mean = self.mean(variable)?;
-        let Along { rows, more } = self.along(&mean.axes, &mean.shape, axis)?;
-        let labels = self.labels_of(axis);
+    /// One for each group of a ragged axis that has labels of its own, else one.
+    pub(super) fn bars(&self, variable: ArrayId, axis: AxisId) -> Vec<Bars> {
+        let Some(mean) = self.mean(variable) else { return Vec::new() };
         let values = |cells: Vec<usize>| cells.into_iter().map(|cell| mean.values[cell]).collect();
-        Some(Bars {
+        let of = |Along { labels, rows, more }: Along| Bars {
             variable: self.name(variable),
             axis: self.symbols().axis(axis).name.clone(),
             substitutions: substitutions(&labels),
@@ -137,25 +151,27 @@ impl View<'_> {
             signed: self.symbols().array(variable).support == Support::Real,
             rows: rows.into_iter().map(|(name, cells)| (name, values(cells))).collect(),
             more,
-        })
+        };
+        self.along(&mean.axes, &mean.shape, axis).into_iter().map(of).collect()
     }
 
-    pub(super) fn curves(&self, variable: ArrayId, axis: AxisId) -> Option<Curves> {
-        let mean = self.mean(variable)?;
-        let Along { rows, more } = self.along(&mean.axes, &mean.shape, axis)?;
+    /// As [`View::bars`].
+    pub(super) fn curves(&self, variable: ArrayId, axis: AxisId) -> Vec<Curves> {
+        let Some(mean) = self.mean(variable) else { return Vec::new() };
         let marginals = self.marginals(variable);
-        let rows = rows.into_iter().map(|(name, cells)| Curve {
+        let curve = |(name, cells): (String, Vec<usize>)| Curve {
             name,
             mean: cells.iter().map(|cell| mean.values[*cell]).collect(),
             band: marginals.as_ref().map(|own| cells.iter().map(|cell| ends(own[*cell])).collect()),
-        });
-        Some(Curves {
+        };
+        let of = |Along { labels, rows, more }: Along| Curves {
             variable: self.name(variable),
             axis: self.symbols().axis(axis).name.clone(),
-            labels: self.labels_of(axis),
-            rows: rows.collect(),
+            labels,
+            rows: rows.into_iter().map(curve).collect(),
             more,
-        })
+        };
+        self.along(&mean.axes, &mean.shape, axis).into_iter().map(of).collect()
     }
 
     pub(super) fn intervals(&self, variable: ArrayId) -> Option<Intervals> {

@@ -147,7 +147,7 @@ impl Predictor<'_> {
             log_predictive: sum.total() - rest,
             standard_error: None,
             units: counts.iter().copied().collect::<Accumulator>().total(),
-            discrete: is_discrete(array),
+            discrete: is_discrete(array, statement),
             given_totals: self.is_given_totals(kind),
         })
     }

@@ -49,11 +49,11 @@ pub(super) fn score(predictors: &[Predictor<'_>], hidden: &Hidden) -> Result<Sco
 impl Predicted {
     /// The log of the prediction of each entry, and what is subtracted beside.
     pub fn by_entry(self) -> ByEntry {
-        let Predicted { name, counts, of_nothing, batches, rests, .. } = self;
+        let Predicted { name, discrete, counts, of_nothing, batches, rests, .. } = self;
         let mut average = LogAverage::new(counts.len());
         batches.iter().for_each(|batch| average.add(batch));
         let rest = rests.iter().sum::<f64>() / rests.len().max(1) as f64;
-        ByEntry { array: name, counts, logs: average.finish(), rest, of_rates: of_nothing }
+        ByEntry { array: name, counts, logs: average.finish(), rest, of_rates: of_nothing, discrete }
     }
 
     /// Averages the prediction with those of other posteriors, batch by batch: a batch has the same draws' numbers in each.

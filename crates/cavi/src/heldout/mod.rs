@@ -406,6 +406,12 @@ pub(crate) fn by_entry(
     each.map(|own| own.map_err(|diagnostic| Error::at(*diagnostic, source))).collect()
 }
 
+/// Whether what is predicted of the entries of an array is a probability; else it is a density, which may be above 1.
+pub fn gives_probabilities(model: &Model, array: ArrayId) -> bool {
+    let statement = model.statement_of(array);
+    statement.is_some_and(|own| predict::is_discrete(model.symbols.array(array), own))
+}
+
 /// What entries of an array are expected to be under the q of a fit, in the units in which the data were given, at coordinates that have a column for
 /// each dimension of the array; over so many draws where an expectation has no closed form. The pair is the seed of the draws and the number of
 /// threads. An observed entry of an array that is latent where it is not is expected to be what it is.

@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, Equations, LetterId, Mode, Sum, Support, Symbols};
 use cavi_derivation::copy::{Copy, Selection};
 use cavi_executor::{Bound, BoundArray, Executor, Item, Parameters, Schedule};
-use cavi_families::{Argument, Prediction, Slices};
+use cavi_families::{Argument, DataKind, Prediction, Slices};
 use cavi_model::{Model, Statement};
 use cavi_numerics::Threads;
 use cavi_numerics::special::{exp, ln};
@@ -198,7 +198,15 @@ impl Predictor<'_> {
         let (name, counts) = (array.name.clone(), self.counts(&part));
         let given_totals = self.is_given_totals(kind);
         let of_nothing = kind == Kind::Rate && !given_totals;
-        Ok(Predicted { name, discrete: is_discrete(array), given_totals, counts, of_nothing, batches, rests })
+        Ok(Predicted {
+            name,
+            discrete: is_discrete(array, statement),
+            given_totals,
+            counts,
+            of_nothing,
+            batches,
+            rests,
+        })
     }
 
     /// One copy of a statement.
@@ -641,9 +649,11 @@ impl Predictor<'_> {
     }
 }
 
-/// Whether what is predicted of an array has a probability.
-pub(super) fn is_discrete(array: &cavi_algebra::Array) -> bool {
-    matches!(array.support, Support::Count | Support::Binary | Support::Index(_))
+/// Whether what is predicted of an array has a probability: a density on the real line says nothing else of counts than of other numbers.
+pub(super) fn is_discrete(array: &cavi_algebra::Array, statement: &Statement) -> bool {
+    let of_whole_numbers =
+        matches!(statement.family.data(), DataKind::Counts | DataKind::Binary | DataKind::Index);
+    of_whole_numbers && matches!(array.support, Support::Count | Support::Binary | Support::Index(_))
 }
 
 /// `count * log`, 0 where the count is.

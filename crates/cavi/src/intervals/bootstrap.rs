@@ -230,7 +230,9 @@ pub fn bootstrap(
     }
     let shown =
         |own: &Target| setting.shown(fit, own).1.into_iter().map(|(new, _)| own.mean.values[new]).collect();
-    notes.extend(went_on(&wanted.iter().map(shown).collect::<Vec<Vec<f64>>>(), &variables));
+    let at_rest = wanted.iter().map(shown).collect::<Vec<Vec<f64>>>();
+    notes.extend(went_on(&at_rest, &variables, "when it went on before its refits"));
+    notes.extend(too_few(means.len(), asked.level));
     let (method, how) = match &asked.draws {
         Draws::Fit => {
             ("bootstrap", "parametric bootstrap: fits to data that were drawn from the fit".to_owned())
@@ -248,14 +250,31 @@ pub fn bootstrap(
     Ok(Intervals { method, what, level: asked.level, variables, notes })
 }
 
+/// What there is to say where intervals would reach beyond the least and the greatest of the refits. Of N refits one more lies below the k-th
+/// with probability k / (N + 1), so that the ends of an interval of level c have a place if `(1 - c) / 2 (N + 1) >= 1`.
+fn too_few(refits: usize, level: f64) -> Option<String> {
+    let (count, tail) = (refits as f64 + 1.0, (1.0 - level) / 2.0);
+    // 19 refits are enough for 90 %, whatever the rounding of 0.9.
+    if tail * count >= 1.0 - 1e-9 {
+        return None;
+    }
+    let needed = (1.0 / tail - 1e-9 * count).ceil() - 1.0;
+    Some(format!(
+        "{refits} refits are too few for intervals of {}: these end at the least and the greatest of them, between which one more would lie \
+         with a probability of {} at most; `--bootstrap {needed}` or more has intervals of this level",
+        percent(level),
+        percent(((1.0 - 2.0 / count) * 1e4).round() / 1e4)
+    ))
+}
+
 /// By how many of the standard deviations of the refits a mean moves before the refits for a fit to be called unfinished.
 const MOVED: f64 = 0.5;
 
 /// A spread of refits that is smaller than this, relative to the largest mean of the variable, is rounding.
 const STILL: f64 = 1e-9;
 
-/// What there is to say where the fit went on before its refits, so that its means are not those that the intervals stand about.
-fn went_on(at_rest: &[Vec<f64>], variables: &[Variable]) -> Option<String> {
+/// What there is to say where the fit went on, so that its means are not those that the intervals stand about; `when` says when it did.
+pub(super) fn went_on(at_rest: &[Vec<f64>], variables: &[Variable], when: &str) -> Option<String> {
     let mut most = 0.0_f64;
     let mut moved: Vec<&str> = Vec::new();
     for (own, variable) in at_rest.iter().zip(variables) {
@@ -271,7 +290,7 @@ fn went_on(at_rest: &[Vec<f64>], variables: &[Variable]) -> Option<String> {
     }
     (!moved.is_empty()).then(|| {
         format!(
-            "the fit had not come to rest: when it went on before its refits, {} moved by up to {most:.1} of the standard deviations \
+            "the fit had not come to rest: {when}, {} moved by up to {most:.1} of the standard deviations \
              here. `mean` is what the fit wrote, and the intervals stand about what it came to: fit again with more `--sweeps`, a \
              smaller `--tol`, or `--accelerate auto`",
             crate::bind::list(&moved)

@@ -1,21 +1,21 @@
 //! Components of a fit to other data in the order of the fit.
 //!
-//! Components (topics, factors, classes) are positions on an axis that no data have, and that no constant tells apart; any order of them is as good, and where two
-//! real latents meet in products along it, so is any sign. A component of the other fit is that of the fit to which it is closest: with the means
+//! Components (topics, factors, classes) are positions on an axis that no data have, and that no constant tells apart; any order of them is as good, and where the
+//! program says the same with the signs of one turned around (`signs.rs`), so is any sign. A component of the other fit is that of the fit to which it is closest: with the means
 //! of all latents that data are made from (where there are none, of all) and that run along the axis once, each divided by the standard deviation of its numbers (of non-negative ones their
 //! roots), components are assigned one to one so that the sum of their squared distances is least.
 
 use std::collections::BTreeSet;
 
-use cavi_algebra::{ArrayId, ArrayKind, AxisId, Expression, Mode, Support, Symbols};
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, Mode, Support, Symbols};
 use cavi_executor::{BoundArray, Parameters};
-use cavi_model::Model;
 use cavi_numerics::assignment;
 
 use crate::heldout::unflat;
 use crate::matching::component_axes;
 use crate::means::{Mean, mean};
 use crate::prepare::Problem;
+use crate::signs;
 
 /// The axes of components of a fit, with the means that tell them.
 pub(crate) struct Components {
@@ -57,7 +57,7 @@ impl Components {
         let axes: Vec<Axis> = component_axes(symbols)
             .into_iter()
             .filter(is_free)
-            .map(|axis| Axis { axis, is_signed: is_signed(model, axis) })
+            .map(|axis| Axis { axis, is_signed: signs::are_free(model, axis) })
             .collect();
         // What data are made from tells more than what that is made from: centres of classes, not their shares.
         let mut read = BTreeSet::new();
@@ -178,28 +178,6 @@ fn is_symmetric(problem: &Problem, array: ArrayId, axis: AxisId) -> bool {
 /// The axes of the dimensions of an array.
 fn dimensions(symbols: &Symbols, array: ArrayId) -> Vec<AxisId> {
     symbols.array(array).letters.iter().map(|letter| symbols.letter(*letter).axis).collect()
-}
-
-/// Whether components along an axis have no sign of their own: at least two real latents run along it, all of them with a prior about 0.
-fn is_signed(model: &Model, axis: AxisId) -> bool {
-    let symbols = &model.symbols;
-    let mut along = model.statements.iter().filter(|own| {
-        !own.observed
-            && symbols.array(own.target).support == Support::Real
-            && dimensions(symbols, own.target).contains(&axis)
-    });
-    let is_zero = |value: &Expression| match value {
-        Expression::Number(number) => *number == 0.0,
-        Expression::Value(array, _) => {
-            matches!(symbols.array(*array).value, Some(Expression::Number(number)) if number == 0.0)
-        }
-        _ => false,
-    };
-    let is_centred = |own: &cavi_model::Statement| {
-        let first = own.arguments.first().and_then(Option::as_ref);
-        first.is_none_or(|own| is_zero(&own.value))
-    };
-    along.clone().count() >= 2 && along.all(is_centred)
 }
 
 /// The numbers of each position along a dimension.

@@ -28,7 +28,7 @@ use crate::heldout::unflat;
 use crate::means::{Mean, mean};
 use crate::prepare::Problem;
 use crate::rows::RowAxes;
-use crate::summary::{place, variables};
+use crate::summary::{columns, place, variables};
 
 pub(crate) use bootstrap::side_by_side;
 pub use bootstrap::{Bootstrap, Draws, Form, bootstrap};
@@ -146,7 +146,7 @@ pub fn of_q(directory: &Path, names: &[String], level: f64) -> Result<Intervals,
             continue;
         };
         let groups = variable.group.iter().map(|(axis, _)| axis.clone());
-        let columns = groups.chain(variable.axes.iter().map(|(axis, _)| axis.clone())).collect();
+        let columns = groups.chain(columns(variable).into_iter().map(str::to_owned)).collect();
         let each = variable.values.iter().zip(marginals).enumerate().map(|(cell, (value, marginal))| {
             let group = variable.group.iter().map(|(_, label)| label.clone());
             let deviations = variable.deviations.as_ref().map_or(f64::NAN, |own| own[cell]);
@@ -163,6 +163,13 @@ pub fn of_q(directory: &Path, names: &[String], level: f64) -> Result<Intervals,
             None => own.push(Variable { name, columns, intervals: each.collect() }),
         }
     }
+    if all.is_empty() {
+        return Err(DataError::new(
+            "no latent of the fit has a mean of its own, whose quantiles would be intervals",
+        )
+        .help("`--bootstrap 200` has intervals of every latent that has a mean")
+        .into());
+    }
     if own.is_empty() {
         return Err(DataError::new(format!(
             "q has no quantiles of {}: {}",
@@ -173,15 +180,15 @@ pub fn of_q(directory: &Path, names: &[String], level: f64) -> Result<Intervals,
         .into());
     }
     let mut notes = vec![
-        "q takes factors apart, and its quantiles are narrower than the posterior's: `--bootstrap 200` or `--linear-response` has \
-         intervals that are not"
+        "where q takes apart what depends on each other in the posterior, its quantiles are narrower than the posterior's: \
+         `--bootstrap 200` or `--linear-response` has intervals that are not"
             .to_owned(),
     ];
     notes.extend(
         without.iter().map(|name| format!("`{name}` has no quantiles under q, and no interval here")),
     );
     let what = format!(
-        "{} intervals of q, the variational posterior: its quantiles, which are too narrow",
+        "{} intervals of q, the variational posterior: its quantiles, which may be too narrow",
         percent(level)
     );
     Ok(Intervals { method: "q", what, level, variables: own, notes })

@@ -15,12 +15,15 @@
 //! by GMRES, where the product of `dS/deta` with a vector is a central difference of two sweeps. Allocations and implicit factors are at their
 //! optimum in every sweep and answer with the rest. The covariance with x of every mean is its derivative along delta.
 //!
+//! An interval stands about the mean at rest, whose variance this is; where the fit had not come to rest, a note says by how much its own mean differs.
+//!
 //! Points have no variance under q to begin with, and no interval here.
 //!
 //! # Source
 //! Giordano, Broderick and Jordan (2018), Covariances, robustness, and variational Bayes, Journal of Machine Learning Research 19(51),
 //! section 4 and appendix C; Saad and Schultz (1986) for GMRES.
 
+use super::bootstrap::went_on;
 use super::gmres::gmres;
 use cavi_algebra::{BlockId, Mode, Support};
 use cavi_executor::{Executor, Item, Layout, Parameters, Schedule, Step};
@@ -87,7 +90,7 @@ pub fn response(
     }
     let symbols = &given.model.symbols;
     let labelled = Labelled(given);
-    let mut variables = Vec::new();
+    let (mut variables, mut at_rest) = (Vec::new(), Vec::new());
     let (mut done, mut unsolved, mut negative) = (0, 0, 0);
     let mut stopped = false;
     for own in &wanted {
@@ -105,13 +108,14 @@ pub fn response(
             return Err(Error::Stopped);
         }
         let variances = variances.as_mut().map_err(|reason| refused(reason.clone()))?;
-        let intervals = own.mean.values.iter().zip(variances.iter()).enumerate();
-        let intervals = intervals.map(|(cell, (mean, found))| {
+        let centres = run.means(own).ok_or_else(|| refused("its factor has no mean".to_owned()))?;
+        let intervals = own.mean.values.iter().zip(&centres).zip(variances.iter()).enumerate();
+        let intervals = intervals.map(|(cell, ((mean, centre), found))| {
             unsolved += usize::from(found.residual > UNSOLVED);
             negative += usize::from(found.variance < 0.0);
             let is_known = found.residual <= UNSOLVED && found.variance >= 0.0;
             let sd = if is_known { found.variance.sqrt() } else { f64::NAN };
-            let at = |p: f64| if sd > 0.0 { quantile_of(array.support, *mean, sd, p) } else { mean + sd };
+            let at = |p: f64| if sd > 0.0 { quantile_of(array.support, *centre, sd, p) } else { centre + sd };
             Interval {
                 labels: labelled.labels(&own.mean, cell),
                 mean: *mean,
@@ -125,8 +129,10 @@ pub fn response(
             columns: labelled.columns(&own.mean.axes),
             intervals: intervals.collect(),
         });
+        at_rest.push(centres);
     }
     let mut notes = Vec::new();
+    notes.extend(went_on(&at_rest, &variables, "when it went on until it did"));
     if unsolved > 0 {
         notes
             .push(format!("the equations of {unsolved} numbers were not solved, and these have no interval"));
@@ -234,6 +240,12 @@ impl<'a> Run<'a> {
         let scales = scales(problem, &blocks, &at);
         let parameters = executor.parameters().clone();
         Ok(Run { problem, blocks, schedule, parameters, rest: at, scales, threads })
+    }
+
+    /// The means of the elements of a latent at rest; `None` where its factor has none.
+    fn means(&self, own: &Target) -> Option<Vec<f64>> {
+        let Problem { equations, binding, .. } = self.problem;
+        mean(equations, &binding.bound, &self.parameters, own.array).map(|own| own.values)
     }
 
     /// The variances of the elements of a latent; after each it is asked whether the work goes on, else those so far.

@@ -15,7 +15,7 @@ use cavi_families::marginal::Marginal;
 use cavi_files::DenseArray;
 use cavi_numerics::linalg;
 
-use super::{Reader, is_above};
+use super::{Reader, numbers_groups};
 use crate::error::Error;
 
 /// The distributions of the numbers of a member of a joint factor, or of a matrix; `None` of any other variable, and where the files are
@@ -26,7 +26,7 @@ use crate::error::Error;
 pub(super) fn marginals(
     reader: &Reader<'_>,
     (id, name): (ArrayId, &str),
-    ragged: Option<AxisId>,
+    inner: &[AxisId],
     group: Option<&[String]>,
     mean: &DenseArray,
 ) -> Result<Option<Vec<Marginal>>, Error> {
@@ -39,7 +39,7 @@ pub(super) fn marginals(
     });
     // A slice of the factor need not be one of the statement.
     let written = joint.map_or(&[][..], |(number, place)| model.blocks[number].slices[place].as_slice());
-    let own = Own::of(reader, id, ragged, mean, written);
+    let own = Own::of(reader, id, inner, mean, written);
     if symbols.array(id).support == Support::PositiveDefinite {
         let (Some(dof), Some(scale)) = (read(name, "dof")?, read(name, "scale")?) else { return Ok(None) };
         return Ok(elements_of_wishart(&own, &dof, &scale));
@@ -47,7 +47,7 @@ pub(super) fn marginals(
     let Some((number, place)) = joint else { return Ok(None) };
     let partner = model.blocks[number].members[1 - place];
     let plates = &model.block_plates[number];
-    let rows = own.rows_of(reader, partner, ragged, [&plates[place], &plates[1 - place]]);
+    let rows = own.rows_of(reader, partner, inner, [&plates[place], &plates[1 - place]]);
     let theirs = &symbols.array(partner).name;
     if symbols.array(id).support != Support::Real {
         return Ok(None);
@@ -110,13 +110,13 @@ impl Own {
     fn of(
         reader: &Reader<'_>,
         id: ArrayId,
-        ragged: Option<AxisId>,
+        inner: &[AxisId],
         mean: &DenseArray,
         written: &[LetterId],
     ) -> Own {
         let symbols = &reader.model.symbols;
         let letters: Vec<(LetterId, usize)> =
-            letters_of(reader, id, ragged).into_iter().zip(mean.shape.iter().copied()).collect();
+            letters_of(reader, id, inner).into_iter().zip(mean.shape.iter().copied()).collect();
         let mut slices = symbols.slices(id);
         slices.extend(written.iter().filter(|letter| !symbols.slices(id).contains(letter)));
         let sizes = letters.iter().filter(|(letter, _)| slices.contains(letter)).map(|(_, size)| *size);
@@ -128,7 +128,7 @@ impl Own {
         &self,
         reader: &Reader<'_>,
         partner: ArrayId,
-        ragged: Option<AxisId>,
+        inner: &[AxisId],
         plates: [&Vec<LetterId>; 2],
     ) -> Vec<usize> {
         let own: Vec<(LetterId, usize)> =
@@ -137,7 +137,7 @@ impl Own {
             let place = plates[0].iter().position(|own| *own == letter);
             place.and_then(|place| plates[1].get(place).copied()).unwrap_or(letter)
         };
-        let theirs: Vec<usize> = letters_of(reader, partner, ragged)
+        let theirs: Vec<usize> = letters_of(reader, partner, inner)
             .into_iter()
             .filter_map(|letter| own.iter().position(|(own, _)| called(*own) == letter))
             .collect();
@@ -166,11 +166,9 @@ impl Own {
 }
 
 /// The letters of the dimensions of the files of a variable: those of groups are left out.
-fn letters_of(reader: &Reader<'_>, id: ArrayId, ragged: Option<AxisId>) -> Vec<LetterId> {
+fn letters_of(reader: &Reader<'_>, id: ArrayId, inner: &[AxisId]) -> Vec<LetterId> {
     let symbols = &reader.model.symbols;
-    let above = |letter: &LetterId| {
-        ragged.is_some_and(|ragged| is_above(symbols, symbols.letter(*letter).axis, ragged))
-    };
+    let above = |letter: &LetterId| numbers_groups(symbols, inner, symbols.letter(*letter).axis);
     symbols.array(id).letters.iter().copied().filter(|letter| !above(letter)).collect()
 }
 

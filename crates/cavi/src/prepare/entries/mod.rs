@@ -13,7 +13,7 @@
 mod reach;
 mod restate;
 
-use cavi_algebra::{ArrayId, AxisId};
+use cavi_algebra::{ArrayId, AxisId, LetterId};
 
 use super::Problem;
 pub(crate) use reach::{Component, Member, components};
@@ -25,12 +25,27 @@ pub struct EntryAxis {
     pub axis: AxisId,
     /// The axes whose positions an entry has, as the first array declares them.
     pub coordinates: Vec<AxisId>,
+    /// The letters that these have there.
+    pub letters: Vec<LetterId>,
     /// For each of those the position of every entry.
     pub columns: Vec<Vec<u32>>,
     /// The data that list them, each with the dimension that every coordinate is for it.
     pub data: Vec<Member>,
     /// The latents that live there, each with the order in which it declares the coordinates.
     pub latents: Vec<(ArrayId, Vec<usize>)>,
+}
+
+impl EntryAxis {
+    /// The coordinates in the order in which an array that lives there declares them.
+    pub(crate) fn order(&self, array: ArrayId) -> Vec<usize> {
+        let of_data = self.data.iter().find(|own| own.array == array).map(|own| {
+            let mut order: Vec<usize> = (0..own.places.len()).collect();
+            order.sort_by_key(|coordinate| own.places[*coordinate]);
+            order
+        });
+        let of_latent = || self.latents.iter().find(|(own, _)| *own == array).map(|(_, order)| order.clone());
+        of_data.or_else(of_latent).unwrap_or_else(|| (0..self.coordinates.len()).collect())
+    }
 }
 
 /// The problem over the listed entries where latents live at them; `None` where none does.

@@ -110,7 +110,14 @@ impl Restating {
         let latents = component.latents.iter().map(in_own_order).collect();
         let columns = restating.columns.clone();
         let data = component.data.clone();
-        restating.binding.entries.push(EntryAxis { axis, coordinates: axes, columns, data, latents });
+        restating.binding.entries.push(EntryAxis {
+            axis,
+            coordinates: axes,
+            letters,
+            columns,
+            data,
+            latents,
+        });
         restating
     }
 
