@@ -145,7 +145,9 @@ impl Of<'_> {
             return None;
         }
         let mut means =
-            stated(self.problem, parameters, self.id(), &entries.coordinates, (seed, threads)).ok()?.mean;
+            stated(self.problem, parameters, self.id(), &entries.coordinates, true, (seed, threads))
+                .ok()?
+                .mean;
         self.standardise(&entries.coordinates, &mut means);
         let weights = self.weights(&entries);
         let columns = self.column_means(&entries, &weights);

@@ -73,6 +73,7 @@ pub mod show;
 pub mod simulate;
 mod stack;
 pub mod start;
+mod streams;
 mod stuck;
 pub mod summary;
 pub mod verified;
