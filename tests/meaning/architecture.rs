@@ -362,7 +362,11 @@ fn streams_of_random_numbers_come_from_their_table() {
         .into_iter()
         .filter(|path| read(path).contains(".set_stream("))
         .collect();
-    assert_eq!(own, [root().join("crates/cavi/src/streams.rs")], "streams of a use are listed in `streams.rs`");
+    assert_eq!(
+        own,
+        [root().join("crates/cavi/src/streams.rs")],
+        "streams of a use are listed in `streams.rs`"
+    );
 }
 
 #[test]
