@@ -3,6 +3,7 @@
 mod baselines;
 mod cases;
 mod chains;
+mod classes;
 mod components;
 mod examples;
 mod exposures;

@@ -355,6 +355,20 @@ fn documents_name_files_that_exist() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
+/// Two uses of one stream of a seed would draw the same numbers.
+#[test]
+fn streams_of_random_numbers_come_from_their_table() {
+    let own: Vec<PathBuf> = files_below(&root().join("crates/cavi/src"), "rs")
+        .into_iter()
+        .filter(|path| read(path).contains(".set_stream("))
+        .collect();
+    assert_eq!(
+        own,
+        [root().join("crates/cavi/src/streams.rs")],
+        "streams of a use are listed in `streams.rs`"
+    );
+}
+
 #[test]
 fn no_file_is_long() {
     let folders = ["crates", "examples", "grammar", "tests"];

@@ -1,10 +1,11 @@
 //! Scores of held-out data as a line, and what stands beside them as a table.
 
-use cavi::heldout::{Baseline, Baselines, Score};
+use cavi::heldout::{Baseline, Baselines, DRAWS, FEWEST_DRAWS, Score};
 
 use crate::table;
 
-/// `held out n: -12345.6 of 1520 units, -8.12 each, perplexity 3361`; of several fits with their number after the name.
+/// `held out n: -12345.6 of 1520 units, -8.12 each, perplexity 3361`; of several fits with their number after the name. Where averages over draws are
+/// poor a second line says so.
 pub fn line(what: &str, score: &Score, fits: usize) -> String {
     let averaged = if fits > 1 { format!(", {fits} fits averaged") } else { String::new() };
     let name = format!("{}{averaged}", score.name);
@@ -17,8 +18,15 @@ pub fn line(what: &str, score: &Score, fits: usize) -> String {
     let perplexity =
         score.perplexity().map_or_else(String::new, |perplexity| format!(", perplexity {perplexity:.4}"));
     let units = if score.units == 1.0 { "1 unit".to_owned() } else { format!("{} units", score.units) };
+    let poor = match score.poor {
+        0 => String::new(),
+        poor => format!(
+            "\n  likely too low, by more than its error: at {poor} {} fewer than {FEWEST_DRAWS} of {DRAWS} draws from q make the average",
+            if poor == 1 { "entry" } else { "entries" }
+        ),
+    };
     format!(
-        "{what} {name}: {each} {:.4}{error} of {units}, {per_unit:.6} each{perplexity}",
+        "{what} {name}: {each} {:.4}{error} of {units}, {per_unit:.6} each{perplexity}{poor}",
         score.log_predictive
     )
 }

@@ -410,7 +410,9 @@ pub fn score_json(score: &Score) -> Map<String, Value> {
         ("perplexity", optional(score.perplexity())),
         ("n_scored", units),
     ];
-    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    // Of a score that is exact, and of one that is averaged well, there is none.
+    let poor = (score.poor > 0).then(|| ("n_few_draws", json!(score.poor)));
+    fields.into_iter().chain(poor).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Scores by the name of their array.

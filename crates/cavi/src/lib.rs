@@ -75,6 +75,7 @@ mod signs;
 pub mod simulate;
 mod stack;
 pub mod start;
+mod streams;
 mod stuck;
 pub mod summary;
 pub mod verified;

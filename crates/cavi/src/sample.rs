@@ -17,8 +17,6 @@ use cavi_algebra::{ArrayId, ArrayKind, AxisId, Expression, LetterId, Mode, Subsc
 use cavi_executor::{BoundArray, Parameters};
 use cavi_files::{Cell, CsvText, write_npy, write_text_atomically};
 use cavi_model::{Definition, Model};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
 use crate::bind::known::Known;
@@ -28,10 +26,8 @@ use crate::error::Error;
 use crate::heldout::{sources, unflat};
 use crate::posterior::{groups_of, safe, write_axes};
 use crate::prepare::Problem;
+use crate::streams;
 use crate::writer::Writer;
-
-/// The first of the streams of random numbers that factors of q are drawn by: one for each.
-const FIRST_STREAM: u64 = 5 << 40;
 
 /// More numbers than these are not drawn at once: 1.6 GB.
 const MOST: f64 = 2e8;
@@ -329,8 +325,7 @@ impl Sample<'_> {
         let blocks = equations.blocks.iter().enumerate().filter(|(_, block)| block.mode != Mode::Implicit);
         let mut factors: Vec<_> = blocks
             .map(|(id, _)| {
-                let mut rng = ChaCha8Rng::seed_from_u64(seed);
-                rng.set_stream(FIRST_STREAM + id as u64);
+                let rng = streams::SAMPLES.at(id).of(seed);
                 (sources(equations, bound, id.into()), rng)
             })
             .collect();

@@ -7,20 +7,16 @@ use cavi_executor::{Layout, Parameters, normalise, simplexes};
 use cavi_families::{Improper, views, views_mut};
 use cavi_model::{InitSpec, Model, Start as Line, Statement};
 use cavi_syntax::Diagnostic;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use crate::bind::Binding;
 use crate::bind::known::Known;
 use crate::means::transposed;
 use crate::prepare::Problem;
 use crate::prepare::prior::prior_alone;
+use crate::streams::{self, Stream};
 use crate::stuck::Stuck;
 
 mod from_data;
-
-/// Streams of the draws of an `init` block begin here, apart from those of random starts.
-const FIRST_STREAM: u64 = 1 << 32;
 
 /// Parameters that the user gives for some of the blocks, all descriptors filled.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,7 +45,7 @@ pub fn start(problem: &Problem, given: Option<&Given>, seed: u64) -> Result<Star
     let mut diagnostics = Vec::new();
     for (number, line) in model.init.iter().enumerate() {
         let context = Context { model, equations, binding, line };
-        match context.apply(seed, FIRST_STREAM + number as u64, &mut parameters) {
+        match context.apply(seed, streams::INIT.at(number), &mut parameters) {
             Ok(block) => chosen[block.index()] = true,
             Err(diagnostic) => diagnostics.push(*diagnostic),
         }
@@ -117,7 +113,12 @@ impl Context<'_> {
     }
 
     /// Puts the values of the line into the parameters.
-    fn apply(&self, seed: u64, stream: u64, parameters: &mut Parameters) -> Result<BlockId, Box<Diagnostic>> {
+    fn apply(
+        &self,
+        seed: u64,
+        stream: Stream,
+        parameters: &mut Parameters,
+    ) -> Result<BlockId, Box<Diagnostic>> {
         let name = &self.symbols().array(self.line.target).name;
         let id = self.equations.block_of(self.line.target).ok_or_else(|| {
             self.error_with_help(&format!("`{name}` has no factor of its own, and needs no start"), LEAVE_OUT)
@@ -166,7 +167,7 @@ impl Context<'_> {
     }
 
     /// One draw at every position of the array: the statement alone is a model whose posterior is its prior.
-    fn draw(&self, statement: Statement, seed: u64, stream: u64) -> Result<Vec<f64>, Box<Diagnostic>> {
+    fn draw(&self, statement: Statement, seed: u64, stream: Stream) -> Result<Vec<f64>, Box<Diagnostic>> {
         let target = statement.target;
         let no_draw = || {
             self.error_with_help("from this family no start can be drawn", "give values, or another family")
@@ -207,8 +208,7 @@ impl Context<'_> {
             .map_err(|improper| self.improper(&improper))?;
         let width = layout.width();
         let mut drawn = vec![0.0; layout.rows * width];
-        let mut generator = ChaCha8Rng::seed_from_u64(seed);
-        generator.set_stream(stream);
+        let mut generator = stream.of(seed);
         family.sample(&batch, &views(&descriptors), &mut generator, &mut drawn);
         // From plates, then slices to the declared order.
         let from = block.letters_of(0);

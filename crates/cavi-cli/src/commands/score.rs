@@ -180,5 +180,9 @@ fn metric_line(own: &Measured) -> String {
         Metric::Rmse | Metric::Mae => "entries",
         _ => "rows",
     };
-    format!("{} of {array}: {value:.4}{error} over {count} {what}; popularity {popularity:.4}", metric.name())
+    let beside = match popularity.is_nan() {
+        true => "no popularity".to_owned(),
+        false => format!("popularity {popularity:.4}"),
+    };
+    format!("{} of {array}: {value:.4}{error} over {count} {what}; {beside}", metric.name())
 }

@@ -31,6 +31,7 @@ mod project;
 mod replacing;
 mod report;
 mod resume;
+mod scored;
 mod shards;
 mod shells;
 mod simulate;

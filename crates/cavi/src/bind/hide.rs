@@ -19,20 +19,18 @@ use std::ops::Range;
 use cavi_algebra::{ArrayId, AxisId, LetterId};
 use cavi_executor::BoundArray;
 use cavi_files::Wanted;
-use rand::{Rng, SeedableRng};
+use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
 use super::data_error::DataError;
 use super::inputs::{Inputs, Source};
 use super::pieces::{Piece, read_one};
 use super::place::Target;
+use crate::streams;
 pub(crate) use chosen::Chosen;
 pub(crate) use draw::Draw;
 pub use draw::Fold;
 use named::Named;
-
-/// The first of the streams of random numbers that splits use: one for each array.
-const FIRST_STREAM: u64 = 1 << 40;
 
 /// What to hide of an array.
 #[derive(Clone, Debug)]
@@ -119,8 +117,7 @@ pub(super) fn hide(
     seed: u64,
     bound: &mut BoundArray,
 ) -> Result<Hidden, DataError> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(FIRST_STREAM + target.id.index() as u64);
+    let mut rng = streams::SPLITS.at(target.id.index()).of(seed);
     let split = Split { target, hide, bound: &*bound };
     let hidden = match (&hide.what, hide.thin) {
         (What::Nothing, _) => return Ok(split.everything()),
@@ -651,6 +648,8 @@ fn listed(
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
+
     use super::*;
 
     #[test]

@@ -31,8 +31,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use cavi_algebra::{ArrayId, Mode, Support};
 use cavi_executor::{Bound, BoundArray};
 use cavi_model::{Model, Statement};
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::Rng;
 use serde_json::{Map, Value, json};
 
 use crate::bind::{Binding, DataError, Inputs, Labels, bind_to_draw};
@@ -46,11 +45,10 @@ use crate::prepare::{Problem, prepare};
 use crate::sample::{self, What};
 use crate::seeds;
 use crate::simulate::{self, Simulated};
+use crate::streams;
 use crate::stuck::Stuck;
 pub use judged::{Calibrated, Finding};
 
-/// The stream of random numbers that settle ties.
-const STREAM: u64 = 9 << 40;
 /// Fewer fits than these say nothing.
 const FEWEST: usize = 20;
 
@@ -339,8 +337,7 @@ impl<'a> Pair<'a> {
             of_q.extend(own.values.chunks(own.cells().max(1)).map(|values| (array, one(values))));
         }
         components.align(given, &found.parameters, &mut of_q);
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        rng.set_stream(STREAM);
+        let mut rng = streams::TIES.at(0).of(seed);
         let mut places = |own: &Judged| {
             let (BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. }) =
                 drawn.bound.array(own.drawn);

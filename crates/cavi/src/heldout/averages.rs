@@ -69,9 +69,54 @@ impl LogAverage {
     }
 }
 
+/// How many draws the average of exponentials rests on, for each entry: `(sum_i w_i)^2 / sum_i w_i^2`, the number of all where they are alike, 1 where one of
+/// them is all there is.
+///
+/// # Source
+/// Kong, A note on importance sampling using standardized weights, 1992.
+pub(super) struct Effective {
+    sums: LogSum,
+    squares: LogSum,
+    ones: Vec<f64>,
+}
+
+impl Effective {
+    /// Of nothing.
+    pub fn new(entries: usize) -> Effective {
+        Effective { sums: LogSum::new(entries), squares: LogSum::new(entries), ones: vec![1.0; entries] }
+    }
+
+    /// Adds a draw.
+    pub fn add(&mut self, logs: &[f64]) {
+        self.sums.add(&self.ones, logs);
+        let twice: Vec<f64> = logs.iter().map(|own| 2.0 * own).collect();
+        self.squares.add(&self.ones, &twice);
+    }
+
+    /// The numbers; 0 where no draw has any.
+    pub fn finish(self) -> Vec<f64> {
+        let own = self.sums.finish().into_iter().zip(self.squares.finish());
+        own.map(|(sum, square)| if sum.is_finite() { exp(2.0 * sum - square) } else { 0.0 }).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_average_rests_on_the_draws_that_make_it() {
+        let mut effective = Effective::new(3);
+        // Alike; one of four; 3, 1, 1, 1 of which (3 + 3)^2 / (9 + 3).
+        for draw in 0..4 {
+            let alone = if draw == 2 { -700.0 } else { f64::NEG_INFINITY };
+            effective.add(&[-1234.5, alone, if draw == 0 { ln(3.0) } else { 0.0 }]);
+        }
+        let found = effective.finish();
+        for (found, expected) in found.iter().zip([4.0, 1.0, 3.0]) {
+            assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+        }
+    }
 
     #[test]
     fn averages_are_those_of_exponentials() {

@@ -31,7 +31,7 @@ use cavi_numerics::special::{ln, softplus};
 use super::given_totals::{Rows, each_in_rows, falls_on_all};
 use super::margins::{Frequencies, Margins, Normals, Odds, Rates};
 use super::predict::{Kind, Part, Predictor, is_discrete, unflat, weighted};
-use super::{HeldOut, Score};
+use super::{HeldOut, Score, is_as_given};
 use crate::bind::{Existing, Hidden};
 use crate::prepare::Problem;
 use crate::row_totals::RowTotals;
@@ -125,14 +125,9 @@ impl Predictor<'_> {
         let statement = self.model.statement_of(hidden.array).ok_or("nothing predicts it")?;
         let copy = self.copy(statement).map_err(|_| "a parameter of its statement has no closed form")?;
         let kind = self.kind(statement, hidden);
-        let written_out;
-        let hidden = match hidden.with_zeros && !matches!(kind, Kind::Unit | Kind::Rate) {
-            true => {
-                written_out = self.with_zeros(hidden).ok_or("it has too many entries to go through")?;
-                &written_out
-            }
-            false => hidden,
-        };
+        if is_as_given(&self.model.symbols, self.bound, hidden) {
+            return Err("it is scored as it is, and no part of it was given");
+        }
         let part = self.part(statement, &copy, Vec::new(), kind, hidden);
         let weights = self.row_weights(&part);
         let is_of_units = matches!(kind, Kind::Unit | Kind::Rate);
@@ -149,6 +144,7 @@ impl Predictor<'_> {
             units: counts.iter().copied().collect::<Accumulator>().total(),
             discrete: is_discrete(array, statement),
             given_totals: self.is_given_totals(kind),
+            poor: 0,
         })
     }
 

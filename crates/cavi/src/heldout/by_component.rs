@@ -10,15 +10,14 @@ use std::sync::OnceLock;
 
 use cavi_algebra::{ArrayId, AxisId, LetterId, Sum};
 use cavi_derivation::copy::Copy;
-use cavi_families::Prediction;
-use cavi_model::Statement;
+use cavi_families::{Prediction, Slices};
 use cavi_numerics::Threads;
 
 use super::batch::{Batch, Place};
+use super::classes::{Given, Weights};
 use super::draws::Source;
-use super::predict::{CHUNK, Kind, Part, Predictor, Weights};
+use super::predict::{CHUNK, Kind, Part, Predictor};
 use crate::bind::Hidden;
-use crate::means::mean;
 use crate::prepare::Problem;
 use cavi_executor::Parameters;
 
@@ -133,18 +132,24 @@ impl Predictor<'_> {
     ) -> Option<Vec<R>> {
         let statement = self.model.statement_of(hidden.array)?;
         let copy = self.copy(statement).ok()?;
-        if self.reads_implicit(statement, &copy, false) {
+        // Of a slice that is one observation no element has a density of its own, so that the factor of an implicit class is needed. Elsewhere its
+        // statement and the density of the entry say the same without a number for each entry and class.
+        let prediction = statement.family.prediction();
+        let is_of_slices = prediction == Prediction::Density && statement.family.slices() != Slices::None;
+        let given = if is_of_slices { Given::All } else { Given::None };
+        if self.reads_implicit(statement, &copy, given) {
             let (equations, parameters) = self.written_out.get_or_init(|| self.write_out()).as_ref()?;
             let threads = Threads::new(self.threads.count());
             let other = Predictor { equations, parameters, threads, written_out: OnceLock::new(), ..*self };
             return other.by_component(hidden, axis, reduce);
         }
         let mut copy = copy;
-        let (weights, is_prior) = self.weights_when_seen(statement, &mut copy)?;
+        let weights = self.all_weights(statement, &mut copy, Given::All).ok()?;
         let selected = |own: &cavi_derivation::copy::Selection| copy.symbols.letter(own.class).axis == axis;
-        let prediction = statement.family.prediction();
         let what = match copy.selections.iter().position(selected) {
-            Some(place) => What::Selection { place, is_prior: is_prior[place] },
+            Some(place) => {
+                What::Selection { place, is_prior: matches!(weights[place], Weights::Statement(_)) }
+            }
             None => {
                 // Where the mean is no one parameter, nothing adds up to it.
                 let is_mean = matches!(statement.family.mean_is(), [0]) || prediction == Prediction::Class;
@@ -170,27 +175,6 @@ impl Predictor<'_> {
         let count = self.bound.size(axis);
         let makes = if matches!(what, What::Addends(_)) { Makes::Sum } else { Makes::Choice };
         self.reduced(&part, (&what, makes), count, reduce)
-    }
-
-    /// The weights of all index latents, of those that have a factor of q when the entry was seen; and whether each is that before.
-    pub(super) fn weights_when_seen(
-        &self,
-        statement: &Statement,
-        copy: &mut Copy,
-    ) -> Option<(Vec<Weights>, Vec<bool>)> {
-        let mut weights = self.all_weights(statement, copy).ok()?;
-        let mut is_prior = Vec::new();
-        for (selection, weights) in copy.selections.iter().zip(&mut weights) {
-            let factor = mean(self.equations, self.bound, self.parameters, selection.index);
-            if let Some(factor) = factor
-                && let Some((classes, sizes)) = factor.shape.split_last()
-            {
-                *weights =
-                    Weights::Factor { sizes: sizes.to_vec(), values: factor.values, classes: *classes };
-            }
-            is_prior.push(matches!(weights, Weights::Statement { .. }));
-        }
-        Some((weights, is_prior))
     }
 
     fn reduced<R: Send>(

@@ -2,8 +2,7 @@
 //!
 //! With `m` and `v` the mean and the variance of the entry given all latents, which its family states,
 //! `E y = E_q m` and `Var y = E_q v + Var_q m`. An index latent that selects the parameters of an entry is summed out:
-//! `m = sum_c w_c m_c`, `v = sum_c w_c (v_c + m_c^2) - m^2`. The weights `w_c` are the q of the index latent; of one that belongs to an
-//! entry alone that the fit has not seen, they are the probabilities of its own statement, over which the average is taken. Of a row of counts given its total N, `m = N p` and
+//! `m = sum_c w_c m_c`, `v = sum_c w_c (v_c + m_c^2) - m^2`, with the weights of `classes.rs`. Of a row of counts given its total N, `m = N p` and
 //! `v = N p (1 - p)`.
 //!
 //! Where `m` is a sum of products of latents that are independent under q, `E_q m` is the same sum of products of their means, and
@@ -23,11 +22,11 @@ use cavi_numerics::Threads;
 use cavi_syntax::Diagnostic;
 
 use super::batch::{Batch, Place, World};
+use super::classes::{Given, given};
 use super::draws::{Source, is_certain};
 use super::predict::{CHUNK, DRAWS, Kind, Part, Predictor, placed_letters};
 use crate::bind::Hidden;
 use crate::row_totals::RowTotals;
-use cavi_derivation::copy::Copy;
 
 /// What entries of an array are expected to be, one number for each.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,27 +37,6 @@ pub struct Expected {
     pub sd: Option<Vec<f64>>,
     /// Of entries that are classes the one of the greatest probability.
     pub class: Option<Vec<u32>>,
-}
-
-impl Expected {
-    /// These entries and others, each at its place among all.
-    fn beside(self, other: Expected, own: &[usize], theirs: &[usize]) -> Expected {
-        fn joined<T: std::marker::Copy + Default>(parts: [(Vec<T>, &[usize]); 2]) -> Vec<T> {
-            let mut all = vec![T::default(); parts.iter().map(|(values, _)| values.len()).sum()];
-            for (values, places) in parts {
-                values.into_iter().zip(places).for_each(|(value, place)| all[*place] = value);
-            }
-            all
-        }
-        Expected {
-            mean: joined([(self.mean, own), (other.mean, theirs)]),
-            sd: self.sd.zip(other.sd).map(|(sd, others)| joined([(sd, own), (others, theirs)])),
-            class: self
-                .class
-                .zip(other.class)
-                .map(|(class, others)| joined([(class, own), (others, theirs)])),
-        }
-    }
 }
 
 /// The numbers of each entry in a world, a column each: the probability of each class; or mean and variance.
@@ -82,10 +60,11 @@ impl Predictor<'_> {
         if let Some(block) = self.equations.block_of(array) {
             return self.latent(array, block, coordinates, draws).ok_or_else(|| refuse("they are implicit"));
         }
-        self.expect_by_statement(array, coordinates, draws)
+        self.expect_by_statement(array, coordinates, draws, true)
     }
 
-    /// The same by the statement of the array alone: of an entry that is observed what its statement says of it, and not its value.
+    /// The same by the statement of the array alone: of an entry that is observed what its statement says of it, and not its value. Where entries
+    /// `tell` of classes that belong to them, those that the fit was given do.
     ///
     /// # Errors
     /// As there.
@@ -94,78 +73,35 @@ impl Predictor<'_> {
         array: ArrayId,
         coordinates: &[Vec<u32>],
         draws: usize,
+        tell: bool,
     ) -> Result<Expected, Box<Diagnostic>> {
         let statement = self.model.statement_of(array).expect("data that are predicted have a statement");
         let symbols = &self.model.symbols;
         let own = symbols.array(array);
         let refuse = |reason: &str| self.without_expectation(own, statement, reason);
-        let copy = self.copy(statement).map_err(|reason| refuse(&reason))?;
-        let mut selections = copy.selections.iter();
-        if !selections.any(|selection| self.belongs_to_entry(statement, &copy, selection)) {
-            return self.expect_alike(statement, copy, coordinates, draws, false, &refuse);
-        }
-        // What the fit has seen of an entry tells of its own index latent.
-        let shape = self.bound.shape(symbols, array);
-        let data = self.bound.array(array);
-        let is_seen = |entry: &usize| {
-            let place: Vec<usize> = coordinates.iter().map(|column| column[*entry] as usize).collect();
-            data.entry(&shape, &place).1
+        let mut copy = self.copy(statement).map_err(|reason| refuse(&reason))?;
+        let entries = coordinates.first().map_or(1, Vec::len);
+        let hidden = Hidden {
+            array,
+            coordinates: coordinates.to_vec(),
+            values: vec![0.0; entries],
+            odds: None,
+            with_zeros: false,
+            weights: None,
+            named: None,
+            notes: Vec::new(),
         };
-        let count = coordinates.first().map_or(1, Vec::len);
-        let (seen, unseen): (Vec<usize>, Vec<usize>) = (0..count).partition(is_seen);
-        let part = |entries: &[usize], seen: bool| -> Result<Expected, Box<Diagnostic>> {
-            let column = |own: &Vec<u32>| entries.iter().map(|entry| own[*entry]).collect();
-            let coordinates: Vec<Vec<u32>> = coordinates.iter().map(column).collect();
-            self.expect_alike(statement, copy.clone(), &coordinates, draws, seen, &refuse)
-        };
-        if seen.is_empty() || unseen.is_empty() {
-            return self.expect_alike(
-                statement,
-                copy.clone(),
-                coordinates,
-                draws,
-                unseen.is_empty(),
-                &refuse,
-            );
-        }
-        Ok(part(&seen, true)?.beside(part(&unseen, false)?, &seen, &unseen))
-    }
-
-    fn without_expectation(&self, array: &Array, statement: &Statement, reason: &str) -> Box<Diagnostic> {
-        let message = format!("entries of `{}` have no expected value: {reason}", array.name);
-        Box::new(Diagnostic::error("E0905", message).at(statement.span, "in this statement").help(
-            "`cavi summary` and `cavi export` give the latents of the fit, from which draws can be made",
-        ))
-    }
-
-    /// The same of entries that the fit has seen, all of them or none.
-    fn expect_alike(
-        &self,
-        statement: &Statement,
-        mut copy: Copy,
-        coordinates: &[Vec<u32>],
-        draws: usize,
-        seen: bool,
-        refuse: &dyn Fn(&str) -> Box<Diagnostic>,
-    ) -> Result<Expected, Box<Diagnostic>> {
-        let array = statement.target;
-        let own = self.model.symbols.array(array);
-        if self.reads_implicit(statement, &copy, seen) {
+        let given = if tell { given(symbols, self.bound, &hidden) } else { Given::None };
+        if self.reads_implicit(statement, &copy, given) {
             let written_out = self.written_out.get_or_init(|| self.write_out());
             let Some((equations, parameters)) = written_out else {
                 return Err(refuse("it reads a latent that is implicit, and has no factor of q of its own"));
             };
             let threads = Threads::new(self.threads.count());
             let other = Predictor { equations, parameters, threads, written_out: OnceLock::new(), ..*self };
-            return other.expect_by_statement(array, coordinates, draws);
+            return other.expect_by_statement(array, coordinates, draws, tell);
         }
-        let weights = match seen {
-            true => self
-                .weights_when_seen(statement, &mut copy)
-                .map(|(weights, _)| weights)
-                .ok_or_else(|| refuse("an index latent of it has no factor of q that could be read"))?,
-            false => self.all_weights(statement, &mut copy).map_err(|reason| refuse(&reason))?,
-        };
+        let weights = self.all_weights(statement, &mut copy, given).map_err(|reason| refuse(&reason))?;
         let kind = match statement.family.prediction() {
             Prediction::Class => Kind::Class,
             Prediction::Units => Kind::Unit,
@@ -179,22 +115,18 @@ impl Predictor<'_> {
                 statement.family.name()
             )));
         }
-        let entries = coordinates.first().map_or(1, Vec::len);
-        let hidden = Hidden {
-            array,
-            coordinates: coordinates.to_vec(),
-            values: vec![0.0; entries],
-            odds: None,
-            with_zeros: false,
-            weights: None,
-            named: None,
-            notes: Vec::new(),
-        };
         let letters = placed_letters(statement, &own.slice, false);
         let slices = vec![None; own.letters.len()];
         let part = Part { copy: &copy, weights, kind, letters, hidden: &hidden, width: 1, slices };
         let totals = (kind == Kind::Unit).then(|| self.row_totals(array, coordinates));
         Ok(self.average(&part, totals.as_deref(), draws))
+    }
+
+    fn without_expectation(&self, array: &Array, statement: &Statement, reason: &str) -> Box<Diagnostic> {
+        let message = format!("entries of `{}` have no expected value: {reason}", array.name);
+        Box::new(Diagnostic::error("E0905", message).at(statement.span, "in this statement").help(
+            "`cavi summary` and `cavi export` give the latents of the fit, from which draws can be made",
+        ))
     }
 
     /// Whether a family knows mean and variance of one number from so many parameters.

@@ -14,14 +14,13 @@ use cavi_executor::{Bound, BoundArray};
 use cavi_families::Slices;
 use cavi_model::Statement;
 use cavi_numerics::Threads;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use super::batch::{Batch, Place, Target, World};
 use super::draws::{Source, is_certain};
-use super::predict::{CHUNK, FIRST_STREAM, Predictor, placed_letters, unflat};
+use super::predict::{CHUNK, Predictor, placed_letters, unflat};
 use crate::bind::Existing;
 use crate::reopen::Reopened;
+use crate::streams;
 
 /// A statement whose density is evaluated.
 struct Density<'a> {
@@ -109,8 +108,7 @@ pub(crate) fn log_weights(
         if is_stopped() {
             return f64::NAN;
         }
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        rng.set_stream(FIRST_STREAM + draw as u64);
+        let mut rng = streams::OF_Q.at(draw).of(seed);
         let mut log_q = 0.0;
         let mut drawn: BTreeMap<ArrayId, BoundArray> = BTreeMap::new();
         for source in &sources {

@@ -11,7 +11,7 @@ use cavi_numerics::special::exp;
 use cavi_syntax::Diagnostic;
 
 use super::averages::LogAverage;
-use super::predict::{Predictor, Score, weighted};
+use super::predict::{FEWEST_DRAWS, Predictor, Score, weighted};
 use crate::bind::Hidden;
 use crate::compare::ByEntry;
 
@@ -29,6 +29,8 @@ pub(super) struct Predicted {
     pub batches: Vec<Vec<f64>>,
     /// What is subtracted beside the logs, in each batch.
     pub rests: Vec<f64>,
+    /// On how many draws the average of each entry rests, in the posterior that has the fewest; nothing where it is exact.
+    pub effective: Vec<f64>,
 }
 
 /// The score of the held-out part of an array under the equal mixture of posteriors.
@@ -38,12 +40,14 @@ pub(super) fn score(predictors: &[Predictor<'_>], hidden: &Hidden) -> Result<Sco
     if !others.is_empty() {
         predicted.mix(others, hidden)?;
     }
-    let Predicted { name, discrete, given_totals, counts, of_nothing, batches, rests } = predicted;
+    let Predicted { name, discrete, given_totals, counts, of_nothing, batches, rests, effective } = predicted;
+    let is_poor = |(count, draws): (&f64, &f64)| *count > 0.0 && *draws < FEWEST_DRAWS;
+    let poor = counts.iter().zip(&effective).filter(|own| is_poor(*own)).count();
     let (log_predictive, standard_error) = summed(&batches, &rests, &counts);
     // Units of no count leave their rate behind, and are no units.
     let units = counts.iter().copied().collect::<Accumulator>().total();
     let log_predictive = if counts.is_empty() && !of_nothing { 0.0 } else { log_predictive };
-    Ok(Score { name, log_predictive, standard_error, units, discrete, given_totals })
+    Ok(Score { name, log_predictive, standard_error, units, discrete, given_totals, poor })
 }
 
 impl Predicted {
@@ -73,6 +77,7 @@ impl Predicted {
             );
             averages.iter_mut().zip(&own.batches).for_each(|(average, logs)| average.add(logs));
             self.rests.iter_mut().zip(&own.rests).for_each(|(sum, rest)| *sum += rest);
+            self.effective.iter_mut().zip(&own.effective).for_each(|(least, own)| *least = least.min(*own));
         }
         self.batches = averages.into_iter().map(LogAverage::finish).collect();
         self.rests.iter_mut().for_each(|rest| *rest /= 1.0 + others.len() as f64);

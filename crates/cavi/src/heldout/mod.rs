@@ -12,6 +12,7 @@ mod averages;
 pub mod baseline;
 mod batch;
 mod by_component;
+mod classes;
 mod draws;
 mod expected;
 pub mod folds;
@@ -26,38 +27,35 @@ mod predict;
 mod request;
 mod rest;
 pub mod rows;
-mod selected;
 mod total;
 
 use std::sync::OnceLock;
 
-use cavi_algebra::{ArrayId, BlockId, Equations, Support};
+use cavi_algebra::{ArrayId, Atom, BlockId, Equations, Subscript, Support};
+use cavi_derivation::multiplicities;
 use cavi_executor::{Bound, BoundArray, Parameters};
 use cavi_families::{Prediction, Slices};
 use cavi_model::{Model, Statement};
 use cavi_numerics::Threads;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use crate::bind::{Binding, DataError, Draw, Hidden, Hide, Inputs, Part, What, bind_in_part};
 use crate::compare::ByEntry;
 use crate::compile::Compiled;
 use crate::error::Error;
 use crate::prepare::{Problem, prepare};
+use crate::streams;
 pub use baseline::Baseline;
 pub(crate) use by_component::{Makes, OfEntries, by_component};
+pub(crate) use classes::is_as_given;
 use draws::Source as Drawn;
 pub use expected::Expected;
 pub(crate) use joint::log_weights;
 pub use one_component::{Baselines, OneComponent};
 use predict::Predictor;
-pub use predict::{BATCHES, DRAWS, Score};
+pub use predict::{BATCHES, DRAWS, FEWEST_DRAWS, Score};
 pub(crate) use predict::{placed_letters, unflat, write_out};
 pub use request::{Asked, Request};
 use request::{Asking, requested};
-
-/// The first of the streams of random numbers that splits of rows of weight use.
-const FIRST_STREAM: u64 = 3 << 40;
 
 /// How a block of q is drawn.
 pub(crate) fn sources(equations: &Equations, bound: &Bound, block: BlockId) -> Drawn {
@@ -236,7 +234,7 @@ fn bind_split(
     let (mut binding, mut hidden) = (bound.binding, bound.hidden);
     for ((way, draw), hidden) in ways.iter().zip(&mut hidden) {
         if let (Way::Weights(weight), Some(draw)) = (way, draw) {
-            thin_weights(&mut binding, *weight, *draw, part.seed, hidden)?;
+            thin_weights(&compiled.model, &mut binding, *weight, (*draw, part.seed), hidden)?;
         }
     }
     binding.new_rows = part.frozen.is_some();
@@ -254,16 +252,17 @@ fn bind_split(
     Ok(Split { problem, held: HeldOut { parts: hidden, ..HeldOut::default() }, dropped: bound.dropped })
 }
 
-/// Takes units out of rows of weight.
+/// Takes units out of rows of weight: out of the multiplicity of each, and into the part that is held out.
 fn thin_weights(
+    model: &Model,
     binding: &mut Binding,
     weight: ArrayId,
-    draw: Draw,
-    seed: u64,
+    (draw, seed): (Draw, u64),
     hidden: &mut Hidden,
 ) -> Result<(), DataError> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(FIRST_STREAM + weight.index() as u64);
+    let mut rng = streams::SPLITS_OF_ROWS.at(weight.index()).of(seed);
+    let shape = binding.bound.shape(&model.symbols, weight);
+    let dimensions = dimensions_of_weight(model, hidden.array, weight);
     let Some(BoundArray::Dense { values, .. }) = &mut binding.bound.arrays[weight.index()] else {
         return Err(DataError::new("the weights of rows are not listed one by one"));
     };
@@ -279,8 +278,10 @@ fn thin_weights(
         *value -= units;
         held.push(units);
     }
-    // One dimension: rows of weight are numbered by their own axis, and the part has an entry for each.
-    let place = |entry: usize| hidden.coordinates.last().map_or(entry, |column| column[entry] as usize);
+    let place = |entry: usize| {
+        let own = dimensions.iter().zip(&shape);
+        own.fold(0, |cell, (dimension, size)| cell * size + hidden.coordinates[*dimension][entry] as usize)
+    };
     let weights: Vec<f64> = (0..hidden.values.len()).map(|entry| held[place(entry)]).collect();
     let keep: Vec<bool> = weights.iter().map(|units| *units > 0.0).collect();
     let retain = |column: &mut Vec<u32>| {
@@ -292,6 +293,24 @@ fn thin_weights(
     hidden.values.retain(|_| own.next().copied().unwrap_or(false));
     hidden.weights = Some(weights.into_iter().filter(|units| *units > 0.0).collect());
     Ok(())
+}
+
+/// For each dimension of the multiplicity of an array the dimension of the array along which it runs: of `m[j, i]` beside `y[i, j]` the second, then
+/// the first.
+fn dimensions_of_weight(model: &Model, array: ArrayId, weight: ArrayId) -> Vec<usize> {
+    let statement = model.statement_of(array).expect("what is held out has a statement");
+    let letters = placed_letters(statement, &model.symbols.array(array).slice, false);
+    let all = multiplicities(&model.symbols, &statement.plates);
+    let own = all.iter().find_map(|atom| match atom {
+        Atom::Value(own, subscripts) if *own == weight => Some(subscripts),
+        _ => None,
+    });
+    let place = |subscript: &Subscript| match subscript {
+        Subscript::Letter(letter) => letters.iter().position(|own| own == letter),
+        Subscript::Index(..) => None,
+    };
+    let found: Option<Vec<usize>> = own.and_then(|own| own.iter().map(place).collect());
+    found.expect("a multiplicity of rows runs along the letters of their array")
 }
 
 /// Hidden entries of an array that a program was restated over: their numbers among the listed ones.
@@ -431,6 +450,7 @@ pub fn expected(
 }
 
 /// What the statement of an array says of its entries, whether they are observed or not: as [`expected`], without what an entry itself says of its factor.
+/// Where entries do not `tell` of the classes that belong to them, it is what is said of them before they are seen.
 ///
 /// # Errors
 /// As there.
@@ -439,9 +459,10 @@ pub(crate) fn stated(
     parameters: &Parameters,
     array: ArrayId,
     coordinates: &[Vec<u32>],
+    tell: bool,
     (seed, threads): (u64, usize),
 ) -> Result<Expected, Error> {
-    let expect = |predictor: &Predictor<'_>| predictor.expect_by_statement(array, coordinates, 0);
+    let expect = |predictor: &Predictor<'_>| predictor.expect_by_statement(array, coordinates, 0, tell);
     in_given_units(problem, parameters, array, coordinates, (seed, threads), &expect)
 }
 
@@ -487,6 +508,7 @@ pub fn together(scores: &[Score]) -> Score {
         units: scores.iter().map(|score| score.units).sum(),
         discrete: scores.iter().all(|score| score.discrete),
         given_totals: scores.iter().all(|score| score.given_totals),
+        poor: scores.iter().map(|score| score.poor).sum(),
     }
 }
 

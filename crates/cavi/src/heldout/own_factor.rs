@@ -1,12 +1,15 @@
 //! Hidden entries that have a factor of q of their own.
 //!
 //! An array that other statements read is latent at its missing entries. Under q the prediction of such an entry is its own factor, `log q(y)`: what
-//! stands below the entry tells of it as much as what stands above. `E_q p(y | parents)` would leave the former out.
+//! stands below the entry tells of it as much as what stands above. `E_q p(y | parents)` would leave the former out. Where the entry is among the data
+//! (of data that are scored as they are, and of rows of weight) its factor is a point mass at the value itself, which predicts nothing:
+//! its score is that of its statement.
 
 use cavi_algebra::{ArrayId, Mode};
 use cavi_families::Slices;
 use cavi_model::Statement;
 
+use super::classes::{Given, given};
 use super::draws::Source;
 use super::predict::{Kind, Predictor};
 use crate::bind::Hidden;
@@ -20,7 +23,8 @@ impl Predictor<'_> {
 
     /// The log density of each hidden entry under its own factor of q: that of a variable which other statements read, so that it is latent where it is
     /// not observed. What stands below an entry tells of it too, and its factor knows that: of a hidden class the score is the log
-    /// of the probability that q gives to it, as it was classified. `None` where hidden entries have no factor with a density.
+    /// of the probability that q gives to it, as it was classified. `None` where hidden entries have no factor with a density, or are among
+    /// the data.
     pub(super) fn logs_of_own_factor(
         &self,
         hidden: &Hidden,
@@ -28,7 +32,8 @@ impl Predictor<'_> {
         kind: Kind,
     ) -> Option<Vec<f64>> {
         let block = self.equations.block_of(hidden.array)?;
-        if matches!(kind, Kind::Unit | Kind::Rate) {
+        let is_missing = given(&self.model.symbols, self.bound, hidden) == Given::None;
+        if matches!(kind, Kind::Unit | Kind::Rate) || !is_missing {
             return None;
         }
         let whole = kind == Kind::Density && statement.family.slices() != Slices::None;

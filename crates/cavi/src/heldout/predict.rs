@@ -3,31 +3,33 @@
 //! An entry of an array that other statements read is latent where it is hidden, and has a factor of q: its score is `log q(y)`, since
 //! what stands below it tells of it too.
 //!
-//! An index latent that selects the parameters of an entry is summed out, `sum_c w_c p(y | c)`. Its weights are those of its factor of q; of one
-//! that belongs to the entry alone, and of which nothing that was given knows, those of its own statement.
+//! An index latent that selects the parameters of an entry is summed out, `sum_c w_c p(y | c)` (`classes.rs`).
 //!
 //! Where a probability or a rate is a sum of products of latents that are independent under q, its expectation is the same sum of
 //! products of their means, and exact. Everything else is the log of an average over draws from q. The draws are the same for
 //! all entries; the standard error of the sum is that of the averages over [`BATCHES`] batches of them, carried through the logarithm to first order.
+//! Where q is wide against the noise, few draws come near an entry, and the log of their average is too low by more than that error says: entries
+//! whose average rests on fewer than [`FEWEST_DRAWS`] draws are counted.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, Equations, LetterId, Mode, Sum, Support, Symbols};
-use cavi_derivation::copy::{Copy, Selection};
+use cavi_algebra::{
+    Array, ArrayId, ArrayKind, Atom, BlockId, Equations, LetterId, Mode, Sum, Support, Symbols,
+};
+use cavi_derivation::copy::Copy;
 use cavi_executor::{Bound, BoundArray, Executor, Item, Parameters, Schedule};
 use cavi_families::{Argument, DataKind, Prediction, Slices};
 use cavi_model::{Model, Statement};
 use cavi_numerics::Threads;
 use cavi_numerics::special::{exp, ln};
 use cavi_syntax::Diagnostic;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use smallvec::SmallVec;
 
-use super::averages::{LogAverage, LogSum};
+use super::averages::{Effective, LogAverage, LogSum};
 use super::batch::{Batch, Place, Target, Value, World};
+use super::classes::Weights;
 use super::draws::{Source, is_certain};
 use super::mixture::Predicted;
 use crate::bind::{Existing, Hidden};
@@ -35,15 +37,16 @@ use crate::means::mean;
 use crate::prepare::EntryAxis;
 use crate::prepare::written_out::written_out;
 use crate::rows::RowWeights;
+use crate::streams;
 
 /// How many draws from q an expectation without a closed form takes.
 pub const DRAWS: usize = 200;
 /// Into how many batches they fall.
 pub const BATCHES: usize = 10;
+/// An average that rests on fewer draws is poor (`(sum w)^2 / sum w^2`, of the densities w of an entry at the draws).
+pub const FEWEST_DRAWS: f64 = 10.0;
 /// Entries evaluated at once.
 pub(super) const CHUNK: usize = 512;
-/// The first of the streams of random numbers that draws use.
-pub(super) const FIRST_STREAM: u64 = 1 << 41;
 /// More entries than these are not written out to be scored one by one.
 const LARGEST: usize = 1 << 26;
 
@@ -63,6 +66,9 @@ pub struct Score {
     /// Whether what is scored are units given how many their row has: of rows under a Multinomial, classes, and counts at a rate where
     /// that was asked for.
     pub given_totals: bool,
+    /// At how many entries the average over draws from q rests on fewer than [`FEWEST_DRAWS`] of them: there q is wide against the noise, and the score is
+    /// likely too low, by more than its standard error says.
+    pub poor: usize,
 }
 
 impl Score {
@@ -134,12 +140,14 @@ pub(super) enum Kind {
     Density,
 }
 
-/// What weighs the classes of an index latent.
-pub(super) enum Weights {
-    /// Its factor of q, in C order of its dimensions, the classes last.
-    Factor { sizes: Vec<usize>, values: Vec<f64>, classes: usize },
-    /// Its own statement: its letters, and the probabilities over the letter of the class.
-    Statement { letters: Vec<LetterId>, probabilities: Sum, class: LetterId },
+/// What came of the evaluation of a held-out part.
+struct Evaluated {
+    /// The log of the prediction of each entry, in each batch of draws; one batch where it is exact.
+    batches: Vec<Vec<f64>>,
+    /// What is subtracted beside the logs, in each batch.
+    rests: Vec<f64>,
+    /// On how many draws the average of each entry rests; nothing where it is exact.
+    effective: Vec<f64>,
 }
 
 /// A held-out part, ready to be evaluated.
@@ -167,7 +175,8 @@ impl Predictor<'_> {
             Box::new(Diagnostic::error("E0902", message).at(statement.span, "in this statement").help(help))
         };
         let mut copy = self.copy(statement).map_err(|reason| refuse(&reason))?;
-        if self.reads_implicit(statement, &copy, false) || self.has_implicit_factor(hidden.array) {
+        let given = Self::given_of_scored(hidden);
+        if self.reads_implicit(statement, &copy, given) || self.has_implicit_factor(hidden.array) {
             let written_out = self.written_out.get_or_init(|| self.write_out());
             let Some((equations, parameters)) = written_out else {
                 return Err(refuse("it reads a latent that is implicit, and has no factor of q of its own"));
@@ -180,7 +189,9 @@ impl Predictor<'_> {
         let written_out;
         let hidden = match hidden.with_zeros && !matches!(kind, Kind::Unit | Kind::Rate) {
             true => {
-                written_out = self.with_zeros(hidden).ok_or_else(|| refuse("it has too many entries"))?;
+                written_out = self
+                    .with_zeros(statement, kind, hidden)
+                    .ok_or_else(|| refuse("it has too many entries"))?;
                 &written_out
             }
             false => hidden,
@@ -188,25 +199,18 @@ impl Predictor<'_> {
         let own = self.logs_of_own_factor(hidden, statement, kind);
         let weights = match &own {
             Some(_) => Vec::new(),
-            None => self.all_weights(statement, &mut copy).map_err(|reason| refuse(&reason))?,
+            None => self.all_weights(statement, &mut copy, given).map_err(|reason| refuse(&reason))?,
         };
         let part = self.part(statement, &copy, weights, kind, hidden);
-        let (batches, rests) = match own {
-            Some(logs) => (vec![logs], vec![0.0]),
+        let Evaluated { batches, rests, effective } = match own {
+            Some(logs) => Evaluated { batches: vec![logs], rests: vec![0.0], effective: Vec::new() },
             None => self.evaluate(&part).map_err(refuse)?,
         };
         let (name, counts) = (array.name.clone(), self.counts(&part));
         let given_totals = self.is_given_totals(kind);
         let of_nothing = kind == Kind::Rate && !given_totals;
-        Ok(Predicted {
-            name,
-            discrete: is_discrete(array, statement),
-            given_totals,
-            counts,
-            of_nothing,
-            batches,
-            rests,
-        })
+        let discrete = is_discrete(array, statement);
+        Ok(Predicted { name, discrete, given_totals, counts, of_nothing, batches, rests, effective })
     }
 
     /// One copy of a statement.
@@ -217,7 +221,7 @@ impl Predictor<'_> {
         self.copy_on(&self.equations.symbols, statement)
     }
 
-    fn copy_on(&self, symbols: &Symbols, statement: &Statement) -> Result<Copy, String> {
+    pub(super) fn copy_on(&self, symbols: &Symbols, statement: &Statement) -> Result<Copy, String> {
         cavi_derivation::copy::copy(self.model, symbols, statement, &|axis| self.bound.size(axis))
     }
 
@@ -228,7 +232,7 @@ impl Predictor<'_> {
             Prediction::Class => Kind::Class,
             Prediction::Trial if support == Support::Binary => Kind::Trial,
             Prediction::Units => Kind::Unit,
-            Prediction::Rate if self.given_totals || hidden.odds.is_some() || hidden.with_zeros => Kind::Rate,
+            Prediction::Rate if self.given_totals || hidden.odds.is_some() => Kind::Rate,
             Prediction::Rate | Prediction::Trial | Prediction::Density => Kind::Density,
         }
     }
@@ -248,21 +252,23 @@ impl Predictor<'_> {
         hidden: &'p Hidden,
     ) -> Part<'p> {
         let array = self.model.symbols.array(hidden.array);
-        let whole = kind == Kind::Density && statement.family.slices() != Slices::None;
-        let size = |letter: &LetterId| self.bound.size_of(&self.model.symbols, *letter);
-        let slices: Vec<Option<usize>> = array
-            .letters
-            .iter()
-            .zip(&array.slice)
-            .map(|(letter, slice)| (whole && *slice).then(|| size(letter)))
-            .collect();
+        let whole = is_of_slices(statement, kind);
+        let slices = self.slices(array, whole);
         let letters = placed_letters(statement, &array.slice, whole);
         let width = slices.iter().flatten().product();
         Part { copy, weights, kind, letters, hidden, width, slices }
     }
 
-    /// An array's observed zeros written out with its other entries.
-    pub(super) fn with_zeros(&self, hidden: &Hidden) -> Option<Hidden> {
+    /// For each dimension of an array the size of a slice that stands in the values, where slices are one observation as a `whole`.
+    fn slices(&self, array: &Array, whole: bool) -> Vec<Option<usize>> {
+        let size = |letter: &LetterId| self.bound.size_of(&self.model.symbols, *letter);
+        let each = array.letters.iter().zip(&array.slice);
+        each.map(|(letter, slice)| (whole && *slice).then(|| size(letter))).collect()
+    }
+
+    /// An array's observed zeros written out with its other entries; where slices are one observation, slice by slice. `None` where there are
+    /// too many.
+    pub(super) fn with_zeros(&self, statement: &Statement, kind: Kind, hidden: &Hidden) -> Option<Hidden> {
         let shape = self.bound.shape(&self.model.symbols, hidden.array);
         let cells = shape.iter().try_fold(1_usize, |cells, size| cells.checked_mul(*size))?;
         if cells > LARGEST {
@@ -270,94 +276,46 @@ impl Predictor<'_> {
         }
         let array = self.model.symbols.array(hidden.array);
         let bound = self.bound.array(hidden.array);
+        let is_within: Vec<bool> =
+            self.slices(array, is_of_slices(statement, kind)).iter().map(Option::is_some).collect();
+        let sizes = |within: bool| -> Vec<usize> {
+            let own = shape.iter().zip(&is_within).filter(|(_, own)| **own == within);
+            own.map(|(size, _)| *size).collect()
+        };
+        let (outer, inner) = (sizes(false), sizes(true));
+        let width: usize = inner.iter().product();
         let mut out = Hidden {
-            coordinates: vec![Vec::new(); shape.len()],
+            coordinates: vec![Vec::new(); outer.len()],
             values: Vec::new(),
             with_zeros: false,
             ..hidden.clone()
         };
         let existing = Existing::of(&self.model.symbols, &self.bound.axes, array);
-        for cell in 0..cells {
-            let place = unflat(&shape, cell);
-            let (value, seen) = bound.entry(&shape, &place);
-            if seen && existing.is_there(&place) {
-                out.coordinates.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
-                out.values.push(value);
+        let mut values = Vec::with_capacity(width);
+        for entry in 0..outer.iter().product() {
+            let own = unflat(&outer, entry);
+            values.clear();
+            for element in 0..width {
+                let (mut plates, mut slices) = (own.iter(), unflat(&inner, element).into_iter());
+                let place: SmallVec<[usize; 4]> = is_within
+                    .iter()
+                    .map(|within| if *within { slices.next() } else { plates.next().copied() })
+                    .map(|position| position.expect("a position for each dimension"))
+                    .collect();
+                let (value, seen) = bound.entry(&shape, &place);
+                values.extend((seen && existing.is_there(&place)).then_some(value));
+            }
+            if values.len() == width {
+                out.coordinates.iter_mut().zip(&own).for_each(|(column, own)| column.push(*own as u32));
+                out.values.extend(&values);
             }
         }
         Some(out)
     }
 
-    /// The weights of all index latents that select what an entry reads.
-    ///
-    /// # Errors
-    /// In words, why there are none.
-    pub(super) fn all_weights(&self, statement: &Statement, copy: &mut Copy) -> Result<Vec<Weights>, String> {
-        let mut weights: Vec<Weights> = Vec::new();
-        for selection in copy.selections.clone() {
-            let own = self.weights(statement, copy, &selection);
-            weights.push(own.ok_or("an index latent of it has no factor of q that could be read")?);
-        }
-        Ok(weights)
-    }
-
-    /// The weights of an index latent; `None` where there are none.
-    fn weights(&self, statement: &Statement, copy: &mut Copy, selection: &Selection) -> Option<Weights> {
-        if self.belongs_to_entry(statement, copy, selection)
-            && let Some(own) = self.model.statement_of(selection.index)
-            && let Ok(prior) = self.copy_on(&copy.symbols, own)
-            && prior.selections.is_empty()
-            && let [Some(probabilities)] = prior.arguments.as_slice()
-        {
-            copy.symbols = prior.symbols;
-            return Some(Weights::Statement {
-                letters: own.plates.clone(),
-                probabilities: probabilities.value.clone(),
-                class: probabilities.letters[0],
-            });
-        }
-        let factor = mean(self.equations, self.bound, self.parameters, selection.index)?;
-        let (classes, sizes) = factor.shape.split_last()?;
-        Some(Weights::Factor { sizes: sizes.to_vec(), values: factor.values, classes: *classes })
-    }
-
     /// The equations and factors of the program with nothing implicit.
     pub(super) fn write_out(&self) -> Option<(Equations, Parameters)> {
         write_out((self.model, self.equations), self.bound, self.parameters, self.seed, self.threads.count())
-    }
-
-    /// Whether a prediction reads a latent that has no factor of q among the parameters. Of an entry that the fit has `seen` it reads the
-    /// factors of index latents that belong to the entry alone; else their statements.
-    pub(super) fn reads_implicit(&self, statement: &Statement, copy: &Copy, seen: bool) -> bool {
-        let is_implicit = |array: ArrayId| {
-            let stored = self.equations.block_of(array);
-            self.model.symbols.array(array).kind == ArrayKind::Latent
-                && stored.is_none_or(|stored| self.equations.block(stored).mode == Mode::Implicit)
-        };
-        let mut found = copy.selections.iter().any(|selection| {
-            is_implicit(selection.index) && (seen || !self.belongs_to_entry(statement, copy, selection))
-        });
-        for argument in copy.arguments.iter().flatten() {
-            latents_in(&argument.value, &mut |array| found |= is_implicit(array));
-        }
-        found
-    }
-
-    /// Whether a latent has an element for each entry of the data, and nothing else reads it.
-    pub(super) fn belongs_to_entry(&self, statement: &Statement, copy: &Copy, selection: &Selection) -> bool {
-        let mut letters = Vec::new();
-        selection.subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
-        let own: BTreeSet<LetterId> =
-            letters.iter().flat_map(|letter| copy.symbols.lineage(*letter)).collect();
-        let reads = |other: &Statement| {
-            let mut found = false;
-            for argument in other.arguments.iter().flatten() {
-                argument.value.visit_values(&mut |array, _| found |= array == selection.index);
-            }
-            found
-        };
-        statement.plates.iter().all(|letter| own.contains(letter))
-            && !self.model.statements.iter().any(|other| other.target != statement.target && reads(other))
     }
 
     /// The latents that a prediction reads.
@@ -372,7 +330,7 @@ impl Predictor<'_> {
         };
         part.copy.arguments.iter().flatten().for_each(|argument| visit(&argument.value));
         for weights in &part.weights {
-            if let Weights::Statement { probabilities, .. } = weights {
+            if let Some(probabilities) = weights.probabilities() {
                 visit(probabilities);
             }
         }
@@ -397,10 +355,7 @@ impl Predictor<'_> {
         part: &'s Part<'_>,
         values: impl IntoIterator<Item = &'s Sum>,
     ) -> bool {
-        let statements = part.weights.iter().filter_map(|weights| match weights {
-            Weights::Statement { probabilities, .. } => Some(probabilities),
-            Weights::Factor { .. } => None,
-        });
+        let statements = part.weights.iter().filter_map(Weights::probabilities);
         let mut seen: BTreeSet<BlockId> = BTreeSet::new();
         for sum in values.into_iter().chain(statements) {
             let mut own: BTreeSet<BlockId> = BTreeSet::new();
@@ -435,7 +390,7 @@ impl Predictor<'_> {
     ///
     /// # Errors
     /// In words, why there is none.
-    fn evaluate(&self, part: &Part<'_>) -> Result<(Vec<Vec<f64>>, Vec<f64>), &'static str> {
+    fn evaluate(&self, part: &Part<'_>) -> Result<Evaluated, &'static str> {
         let read = self.read(part);
         let blocks: BTreeSet<BlockId> =
             read.iter().filter_map(|array| self.equations.block_of(*array)).collect();
@@ -444,13 +399,15 @@ impl Predictor<'_> {
         let shapes = self.shapes();
         if let Some(means) = means {
             let world = self.world(part, &means, &shapes);
-            return Ok((vec![self.logs(part, &world)?], vec![self.rest(part, &world)]));
+            let (batches, rests) = (vec![self.logs(part, &world)?], vec![self.rest(part, &world)]);
+            return Ok(Evaluated { batches, rests, effective: Vec::new() });
         }
         let sources: Vec<Source> =
             blocks.iter().map(|block| Source::new(self.equations, self.bound, *block)).collect();
         let entries = part.hidden.values.len() / part.width.max(1);
         let mut batches: Vec<Vec<f64>> = Vec::with_capacity(BATCHES);
         let mut rests: Vec<f64> = Vec::with_capacity(BATCHES);
+        let mut effective = Effective::new(entries);
         for batch in 0..BATCHES {
             let mut average = LogAverage::new(entries);
             let mut rest = 0.0;
@@ -458,13 +415,15 @@ impl Predictor<'_> {
             for draw in batch * size..(batch + 1) * size {
                 let drawn = self.drawn(&sources, draw);
                 let world = self.world(part, &drawn, &shapes);
-                average.add(&self.logs(part, &world)?);
+                let logs = self.logs(part, &world)?;
+                average.add(&logs);
+                effective.add(&logs);
                 rest += self.rest(part, &world) / size as f64;
             }
             batches.push(average.finish());
             rests.push(rest);
         }
-        Ok((batches, rests))
+        Ok(Evaluated { batches, rests, effective: effective.finish() })
     }
 
     /// The means of latents; `None` where one has none of its own.
@@ -478,8 +437,7 @@ impl Predictor<'_> {
 
     /// The draw of this number of all variables of some blocks.
     pub(super) fn drawn(&self, sources: &[Source], draw: usize) -> Vec<(ArrayId, BoundArray)> {
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        rng.set_stream(FIRST_STREAM + draw as u64);
+        let mut rng = streams::OF_Q.at(draw).of(self.seed);
         let mut drawn: Vec<(ArrayId, BoundArray)> = Vec::new();
         for source in sources {
             let own = source.draw(self.equations, self.parameters, &mut rng);
@@ -581,7 +539,7 @@ impl Predictor<'_> {
     pub(super) fn logs_at(&self, part: &Part<'_>, world: &World<'_>, entries: &Hidden) -> Vec<f64> {
         let own = Part {
             copy: part.copy,
-            weights: part.weights.iter().map(Weights::clone).collect(),
+            weights: part.weights.clone(),
             hidden: entries,
             letters: part.letters.clone(),
             slices: part.slices.clone(),
@@ -649,8 +607,13 @@ impl Predictor<'_> {
     }
 }
 
+/// Whether the slices of a statement are one observation each.
+fn is_of_slices(statement: &Statement, kind: Kind) -> bool {
+    kind == Kind::Density && statement.family.slices() != Slices::None
+}
+
 /// Whether what is predicted of an array has a probability: a density on the real line says nothing else of counts than of other numbers.
-pub(super) fn is_discrete(array: &cavi_algebra::Array, statement: &Statement) -> bool {
+pub(super) fn is_discrete(array: &Array, statement: &Statement) -> bool {
     let of_whole_numbers =
         matches!(statement.family.data(), DataKind::Counts | DataKind::Binary | DataKind::Index);
     of_whole_numbers && matches!(array.support, Support::Count | Support::Binary | Support::Index(_))
@@ -677,7 +640,7 @@ pub(crate) fn placed_letters(statement: &Statement, slice: &[bool], whole: bool)
 }
 
 /// Calls `visit` with every array that a sum reads.
-fn latents_in(sum: &Sum, visit: &mut dyn FnMut(ArrayId)) {
+pub(super) fn latents_in(sum: &Sum, visit: &mut dyn FnMut(ArrayId)) {
     for factor in sum.terms.iter().flat_map(|term| &term.factors) {
         if let Atom::Value(array, _) = &factor.atom {
             visit(*array);

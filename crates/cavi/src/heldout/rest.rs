@@ -53,7 +53,7 @@ impl Predictor<'_> {
         factorials.total() + odds * all - weighted(units, ln(odds))
     }
 
-    /// The sum of rates that an index latent selects, entry by entry.
+    /// The sum of rates that an index latent selects, entry by entry, each as often as its row counts.
     fn selected_total(&self, part: &Part<'_>, world: &World<'_>, there: &dyn Fn(&[usize]) -> bool) -> f64 {
         let shape = &world.shapes[part.hidden.array.index()];
         let cells: usize = shape.iter().product();
@@ -72,7 +72,16 @@ impl Predictor<'_> {
                     every.values.push(0.0);
                 }
             }
-            self.logs_at(part, world, &every).into_iter().for_each(|log| sum.add(exp(log)));
+            // Rows of weight have their rates as often.
+            let own = Part {
+                weights: Vec::new(),
+                letters: part.letters.clone(),
+                slices: part.slices.clone(),
+                hidden: &every,
+                ..*part
+            };
+            let logs = self.logs_at(part, world, &every).into_iter();
+            logs.zip(self.row_weights(&own)).for_each(|(log, weight)| sum.add(weight * exp(log)));
         }
         sum.total()
     }

@@ -23,7 +23,6 @@ use std::thread;
 use cavi_algebra::{ArrayId, BlockId, Support};
 use cavi_executor::Parameters;
 use cavi_numerics::special::{exp, ln, log1p};
-use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::components::Components;
@@ -40,9 +39,7 @@ use crate::reopen::Reopened;
 use crate::rows::Repeated;
 use crate::sample::quantile;
 use crate::simulate;
-
-/// The first of the streams of random numbers of data sets: one for each.
-const FIRST_STREAM: u64 = 6 << 40;
+use crate::streams;
 
 /// The stack of a thread: that of a main thread on most systems.
 const STACK: usize = 8 << 20;
@@ -337,8 +334,7 @@ type Means = (Vec<Mean>, bool);
 impl Setting<'_> {
     /// The means in the fit to the data set of this number.
     fn means(&self, number: usize) -> Result<Means, Error> {
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        rng.set_stream(FIRST_STREAM + number as u64);
+        let mut rng = streams::BOOTSTRAP.at(number).of(self.seed);
         let problem = self.problem.with_data(self.data(&mut rng)?)?;
         let equations = &problem.equations;
         let is_new = |id: BlockId| equations.block(id).members.iter().all(|own| (self.is_new)(*own));

@@ -15,8 +15,11 @@
 //! - `rmse`, `mae`: of the held-out entries themselves, against what they are expected to be; of thinned counts against the
 //!   expected number of held-out units.
 //!
-//! Popularity ranks by how much the fit was given along the ranked axis (units of counts, else entries); for `rmse` and `mae` it is the mean
-//! of what was given there.
+//! Popularity ranks by how much the fit was given along the ranked axis (units of counts, else entries; zeros of `absent = 0` are none); for `rmse` and
+//! `mae` it is the mean of what was given there, these zeros among it.
+//!
+//! Data that are scored as they are, since nothing is fitted to them, were given as a whole and yet predicted by what stands above them alone: all of
+//! their entries are candidates, what they are expected to be is what their statement says, and there is no popularity.
 
 use std::collections::BTreeMap;
 
@@ -28,10 +31,13 @@ use crate::bind::{DataError, Existing, Hidden};
 use crate::dimensions::Dimension;
 use crate::directory::number;
 use crate::error::Error;
-use crate::heldout::expected;
+use crate::heldout::{expected, is_as_given, stated, unflat};
 use crate::prepare::Problem;
 
 use super::{dimension_of, is_seen};
+
+/// More entries than these are not gone through one by one.
+const CELLS: usize = 1 << 26;
 
 /// A metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,7 +214,7 @@ pub struct Measured {
     pub value: f64,
     /// The standard error of an average over rows.
     pub standard_error: Option<f64>,
-    /// The value for popularity.
+    /// The value for popularity; NaN where there is none.
     pub popularity: f64,
 }
 
@@ -257,7 +263,8 @@ pub fn measure(
         ))
         .into());
     }
-    let measuring = Measuring { problem, given, fits, hidden, settings };
+    let as_given = is_as_given(&given.model.symbols, &given.binding.bound, hidden);
+    let measuring = Measuring { problem, given, fits, hidden, as_given, settings };
     let rows = metrics.iter().any(|metric| !metric.is_of_entries());
     let by_row = if rows { measuring.rows(rank, metrics)? } else { BTreeMap::new() };
     let entries = metrics.iter().any(|metric| metric.is_of_entries());
@@ -311,6 +318,8 @@ struct Measuring<'a> {
     given: &'a Problem,
     fits: &'a [&'a Parameters],
     hidden: &'a Hidden,
+    /// Whether the data are scored as they are.
+    as_given: bool,
     settings: (u64, usize),
 }
 
@@ -324,8 +333,11 @@ impl Measuring<'_> {
     fn expected(&self, coordinates: &[Vec<u32>]) -> Result<Vec<f64>, Error> {
         let mut sum: Vec<f64> = Vec::new();
         for parameters in self.fits {
-            let own =
-                expected(self.problem, parameters, self.hidden.array, coordinates, 0, self.settings)?.mean;
+            let array = self.hidden.array;
+            let own = match self.as_given {
+                true => stated(self.problem, parameters, array, coordinates, false, self.settings)?.mean,
+                false => expected(self.problem, parameters, array, coordinates, 0, self.settings)?.mean,
+            };
             if sum.is_empty() {
                 sum = vec![0.0; own.len()];
             }
@@ -344,50 +356,99 @@ impl Measuring<'_> {
         values
     }
 
-    /// What was given along a dimension: how much, and its mean over entries.
+    /// Every observed entry, zeros that are not listed among them, with its value.
+    fn observed(&self) -> Result<(Vec<Vec<u32>>, Vec<f64>), DataError> {
+        let (data, shape) = self.data();
+        let symbols = &self.given.equations.symbols;
+        let array = symbols.array(self.hidden.array);
+        let cells = shape.iter().copied().fold(1, usize::saturating_mul);
+        if cells > CELLS {
+            return Err(DataError::new(format!("`--metrics`: `{}` has {cells} entries", array.name))
+                .possible(format!("`rmse` and `mae` of at most {CELLS} entries")));
+        }
+        let existing = Existing::of(symbols, &self.given.binding.bound.axes, array);
+        let (mut entries, mut values) = (vec![Vec::new(); shape.len()], Vec::new());
+        for cell in 0..cells {
+            let place = unflat(&shape, cell);
+            if let (value, true) = data.entry(&shape, &place)
+                && existing.is_there(&place)
+            {
+                entries
+                    .iter_mut()
+                    .zip(&place)
+                    .for_each(|(column, own): (&mut Vec<u32>, _)| column.push(*own as u32));
+                values.push(value);
+            }
+        }
+        Ok((entries, values))
+    }
+
+    /// What was given along a dimension: how much, and its mean over all entries there. How the data were written changes neither: a zero of
+    /// `absent = 0` counts for the mean whether it is listed or not.
     fn popularity(&self, dimension: usize) -> (Vec<f64>, Vec<f64>) {
         let (data, shape) = self.data();
-        let array = self.given.equations.symbols.array(self.hidden.array);
+        let symbols = &self.given.equations.symbols;
+        let array = symbols.array(self.hidden.array);
         let is_count = matches!(array.support, Support::Count | Support::Binary);
-        let mut sums = vec![0.0; shape[dimension]];
-        let mut counts = vec![0.0; shape[dimension]];
+        let existing = Existing::of(symbols, &self.given.binding.bound.axes, array);
+        let cells = shape.iter().copied().fold(1, usize::saturating_mul);
         let mut entries: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];
         let mut values = Vec::new();
-        let mut keep = |place: &dyn Fn(usize) -> u32, value: f64| {
-            entries.iter_mut().enumerate().for_each(|(dimension, column)| column.push(place(dimension)));
-            values.push(value);
-        };
+        // How many entries are observed at each position.
+        let mut observed = vec![0.0; shape[dimension]];
         match data {
-            BoundArray::Dense { values, observed } => {
-                for (cell, value) in values.iter().enumerate() {
-                    if observed.as_ref().is_none_or(|own| own[cell]) {
-                        let place = crate::heldout::unflat(&shape, cell);
-                        keep(&|dimension| place[dimension] as u32, *value);
+            BoundArray::Sparse { indices, values: listed, observed: seen, unlisted_zero } => {
+                let others: usize =
+                    (0..shape.len()).filter(|own| *own != dimension).map(|own| shape[own]).product();
+                if *unlisted_zero && existing.has_gaps() && cells > CELLS {
+                    // Too many to count: their means are not known.
+                    observed.fill(f64::NAN);
+                } else if *unlisted_zero && existing.has_gaps() {
+                    (0..cells).for_each(|cell| {
+                        let place = unflat(&shape, cell);
+                        let is_observed = existing.is_there(&place) && data.entry(&shape, &place).1;
+                        observed[place[dimension]] += f64::from(u8::from(is_observed));
+                    });
+                } else if *unlisted_zero {
+                    observed.fill(others as f64);
+                }
+                for (entry, value) in listed.iter().enumerate() {
+                    let position = indices[dimension][entry] as usize;
+                    let is_seen = seen.as_ref().is_none_or(|own| own[entry]);
+                    match (is_seen, *unlisted_zero) {
+                        (true, false) => observed[position] += 1.0,
+                        (false, true) if !existing.has_gaps() => observed[position] -= 1.0,
+                        _ => {}
+                    }
+                    if is_seen {
+                        let own = entries.iter_mut().zip(indices);
+                        own.for_each(|(column, own)| column.push(own[entry]));
+                        values.push(*value);
                     }
                 }
             }
-            BoundArray::Sparse { indices, values, observed, .. } => {
-                for (entry, value) in values.iter().enumerate() {
-                    if observed.as_ref().is_none_or(|own| own[entry]) {
-                        keep(&|dimension| indices[dimension][entry], *value);
+            BoundArray::Dense { values: all, observed: seen } => {
+                for (cell, value) in all.iter().enumerate() {
+                    let place = unflat(&shape, cell);
+                    if seen.as_ref().is_none_or(|own| own[cell]) && existing.is_there(&place) {
+                        observed[place[dimension]] += 1.0;
+                        entries.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
+                        values.push(*value);
                     }
                 }
             }
         }
-        let values = self.in_units(&entries, &values);
-        for (position, value) in entries[dimension].iter().zip(values) {
-            sums[*position as usize] += value;
-            counts[*position as usize] += 1.0;
+        let (mut sums, mut counts) = (vec![0.0; shape[dimension]], vec![0.0; shape[dimension]]);
+        let in_units = self.in_units(&entries, &values);
+        for (position, (value, own)) in entries[dimension].iter().zip(values.iter().zip(in_units)) {
+            sums[*position as usize] += own;
+            // What is not listed is no entry that was given, so neither is a zero that is.
+            let is_nothing = array.absent.zero && *value == 0.0;
+            counts[*position as usize] += f64::from(u8::from(!is_nothing));
         }
-        let zeros = matches!(data, BoundArray::Sparse { unlisted_zero: true, .. });
-        let others: usize = (0..shape.len()).filter(|own| *own != dimension).map(|own| shape[own]).product();
-        let overall = sums.iter().sum::<f64>() / counts.iter().sum::<f64>().max(1.0);
-        let mean = |(sum, count): (&f64, &f64)| match zeros {
-            true => sum / others.max(1) as f64,
-            false if *count > 0.0 => sum / count,
-            false => overall,
-        };
-        let means = sums.iter().zip(&counts).map(mean).collect();
+        let overall = sums.iter().sum::<f64>() / observed.iter().sum::<f64>().max(1.0);
+        let mean = |(sum, observed): (&f64, &f64)| if *observed > 0.0 { sum / observed } else { overall };
+        let means = sums.iter().zip(&observed).map(mean).collect();
         (if is_count { sums } else { counts }, means)
     }
 
@@ -424,7 +485,7 @@ impl Measuring<'_> {
         let symbols = &self.given.equations.symbols;
         let array = symbols.array(self.hidden.array);
         let existing = Existing::of(symbols, &self.given.binding.bound.axes, array);
-        let (popularity, _) = self.popularity(ranked);
+        let popularity = (!self.as_given).then(|| self.popularity(ranked).0);
         let gains = self.in_units(&self.hidden.coordinates, &self.hidden.values);
         if metrics.iter().any(|metric| matches!(metric, Metric::Ndcg(_)))
             && gains.iter().any(|gain| *gain < 0.0)
@@ -451,7 +512,11 @@ impl Measuring<'_> {
                 let mut place: Vec<usize> = row.iter().map(|own| *own as usize).collect();
                 for item in 0..shape[ranked] {
                     place[ranked] = item;
-                    if existing.is_there(&place) && !is_seen(array, data, &shape, &place) {
+                    let is_candidate = match self.as_given {
+                        true => data.entry(&shape, &place).1,
+                        false => !is_seen(array, data, &shape, &place),
+                    };
+                    if is_candidate && existing.is_there(&place) {
                         coordinates.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
                         gains.push(own.get(&(item as u32)).copied().unwrap_or(0.0));
                     }
@@ -459,13 +524,17 @@ impl Measuring<'_> {
                 ends.push(gains.len());
             }
             let scores = self.expected(&coordinates)?;
-            let popular: Vec<f64> =
-                coordinates[ranked].iter().map(|item| popularity[*item as usize]).collect();
+            let popular: Option<Vec<f64>> = popularity
+                .as_ref()
+                .map(|own| coordinates[ranked].iter().map(|item| own[*item as usize]).collect());
             let mut first = 0;
             for end in ends {
                 for (number, metric) in metrics.iter().enumerate() {
                     let own = metric.of_row(&gains[first..end], &scores[first..end]);
-                    let theirs = metric.of_row(&gains[first..end], &popular[first..end]);
+                    let theirs = match &popular {
+                        Some(popular) => metric.of_row(&gains[first..end], &popular[first..end]),
+                        None => Some(f64::NAN),
+                    };
                     if let (Some(own), Some(theirs)) = (own, theirs) {
                         let both = found.entry(number).or_default();
                         both.0.push(own);
@@ -480,12 +549,18 @@ impl Measuring<'_> {
 
     /// Held-out entries less what they are expected to be: by the fits, and by the mean of what was given along the last axis.
     fn errors(&self) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        let Hidden { coordinates, values, odds, .. } = self.hidden;
+        let odds = self.hidden.odds.unwrap_or(1.0);
+        let all = (self.as_given && self.hidden.with_zeros).then(|| self.observed()).transpose()?;
+        let (coordinates, values) = all
+            .as_ref()
+            .map_or((&self.hidden.coordinates, &self.hidden.values), |(own, values)| (own, values));
         let values = self.in_units(coordinates, values);
-        let odds = odds.unwrap_or(1.0);
         let means = self.expected(coordinates)?;
         let own = values.iter().zip(means).map(|(value, mean)| value - odds * mean).collect();
-        let Ok(last) = self.ranked(None) else { return Ok((own, vec![f64::NAN; values.len()])) };
+        let nothing = || vec![f64::NAN; values.len()];
+        let Some(last) = self.ranked(None).ok().filter(|_| !self.as_given) else {
+            return Ok((own, nothing()));
+        };
         let (_, popular) = self.popularity(last);
         let each = values.iter().zip(&coordinates[last]);
         let theirs = each.map(|(value, item)| value - odds * popular[*item as usize]).collect();

@@ -21,8 +21,7 @@ use cavi_derivation::multiplicities;
 use cavi_executor::{Bound, BoundArray, Parameters};
 use cavi_files::memory;
 use cavi_model::{Model, Statement};
-use rand::{RngCore, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::RngCore;
 
 use crate::bind::{Binding, DataError, Inputs, Labels, Standardised, bind_to_draw};
 use crate::compile::{Compiled, Source};
@@ -32,11 +31,9 @@ use crate::prepare::Problem;
 use crate::reopen::Reopened;
 use crate::row_totals::RowTotals;
 use crate::rows::Repeated;
+use crate::streams;
 use statement::{Drawing, Drawn};
 pub use write::{File, Place};
-
-/// The first of the streams of random numbers that draws of statements use: one for each.
-const FIRST_STREAM: u64 = 1 << 41;
 
 /// The total of a row of counts, where nothing says it.
 pub const TOTAL: u64 = 100;
@@ -245,8 +242,7 @@ pub(crate) fn from_factors(
         assumed: Vec::new(),
         left_out: Vec::new(),
     };
-    let mut rng = ChaCha8Rng::seed_from_u64(asked.seed);
-    rng.set_stream(FIRST_STREAM - 1);
+    let mut rng = streams::SIMULATED_FROM_Q.at(0).of(asked.seed);
     for id in 0..factors.equations.blocks.len() {
         let source = sources(&factors.equations, &problem.binding.bound, id.into());
         let copies_of = |own: &ArrayId| repeated.and_then(|repeated| repeated.latent(*own));
@@ -476,8 +472,7 @@ impl Simulated {
                         .help("fewer positions on its axes (`--set AXIS=SIZE`)")
                         .into());
                 }
-                let mut rng = ChaCha8Rng::seed_from_u64(seed);
-                rng.set_stream(FIRST_STREAM + target.index() as u64);
+                let mut rng = streams::SIMULATED.at(target.index()).of(seed);
                 let of_row = |first: usize| total(target, first);
                 let seen = seen.filter(|_| statement.observed).map(|seen| seen.array(target));
                 let (model, bound, labels) = (&self.model, &self.bound, &self.labels);

@@ -18,14 +18,11 @@ use cavi_algebra::{ArrayId, LetterId, Support};
 use cavi_executor::{BoundArray, Parameters, normalise};
 use cavi_numerics::starts::{MatrixView, cluster, leading_components};
 use cavi_syntax::Diagnostic;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::Rng;
 
 use super::Context;
 use crate::means::mean;
-
-/// Streams of draws for clusters begin here, one for each array.
-const FIRST_STREAM: u64 = 1 << 33;
+use crate::streams;
 
 /// How a latent lies along the dimensions of an array.
 struct Sides {
@@ -179,8 +176,7 @@ impl Context<'_> {
     fn clusters(&self, data: ArrayId, sides: &Sides, seed: u64) -> Result<Vec<f64>, Box<Diagnostic>> {
         let symbols = self.symbols();
         let target = symbols.array(self.line.target);
-        let mut generator = ChaCha8Rng::seed_from_u64(seed);
-        generator.set_stream(FIRST_STREAM + data.index() as u64);
+        let mut generator = streams::CLUSTERS.at(data.index()).of(seed);
         let mut draw = || generator.random::<f64>();
         if let Support::Index(axis) = target.support {
             if !sides.others.is_empty() || sides.places.is_empty() {

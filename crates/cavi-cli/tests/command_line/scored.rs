@@ -1,0 +1,304 @@
+//! Scores and imputations against numbers that are worked out here: of observed classes, of data that are scored as they are, of zeros, and of data that were
+//! simulated with the seed that scores them.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::{cavi, scratch, text};
+use serde_json::Value;
+
+fn run(directory: &Path, line: &str) -> (String, String) {
+    let arguments: Vec<&str> = line.split(' ').collect();
+    let output = cavi(directory, &arguments);
+    assert_eq!(output.status.code(), Some(0), "{line}: {}", text(&output.stderr));
+    (text(&output.stdout), text(&output.stderr))
+}
+
+fn json(directory: &Path, line: &str) -> Value {
+    serde_json::from_str(&run(directory, &format!("{line} --json")).0).unwrap()
+}
+
+fn write(directory: &Path, files: &[(&str, &str)]) {
+    files.iter().for_each(|(name, own)| fs::write(directory.join(name), own).unwrap());
+}
+
+fn close(found: f64, expected: f64, within: f64) {
+    assert!((found - expected).abs() <= within, "found {found}, expected {expected}");
+}
+
+/// `log N(x; mean, variance)`.
+fn log_normal(x: f64, mean: f64, variance: f64) -> f64 {
+    -0.5 * ((2.0 * std::f64::consts::PI * variance).ln() + (x - mean).powi(2) / variance)
+}
+
+/// The columns `mean` and `sd` of a table of imputed entries.
+fn imputed(directory: &Path, file: &str) -> Vec<(f64, f64)> {
+    let table = fs::read_to_string(directory.join(file)).unwrap();
+    let number = |word: Option<&str>| word.unwrap().parse().unwrap();
+    table
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let mut words = line.split(',').skip(1);
+            (number(words.next()), number(words.next()))
+        })
+        .collect()
+}
+
+const CLASSES: &str = "axis n[n]\naxis class[k] = 2\ndata x[n] : real, absent = NA\n@pi[:k] ~ Dirichlet(1)\n\
+    mu[k] ~ Normal(0, sd = 10)\nz[n] ~ Categorical(pi)\nx[n] ~ Normal(mu[z[n]], sd = 1)\n";
+
+#[test]
+fn an_observed_or_held_class_is_the_class_of_its_entry() {
+    let directory = scratch("scored_classes");
+    let program = |own: &str| CLASSES.replace('@', own);
+    write(
+        &directory,
+        &[
+            ("free.cavi", &program("")),
+            ("seen.cavi", &program("data z[n] : index class, absent = NA\n")),
+            ("x.csv", "n,x\na,-5\nb,-5.2\nc,-4.9\nd,5\ne,5.1\nf,4.9\ng,\nh,\ni,\n"),
+            ("whole.csv", "n,x\na,-5\nb,-5.2\nc,-4.9\nd,5\ne,5.1\nf,4.9\ng,-5\nh,5\n"),
+            ("z.csv", "n,z\na,0\nb,0\nc,0\nd,1\ne,1\nf,1\ng,0\nh,1\ni,\n"),
+            ("zw.csv", "n,z\na,0\nb,0\nc,0\nd,1\ne,1\nf,1\ng,0\nh,1\n"),
+            ("fix.csv", "n,class\na,0\nb,0\nc,0\nd,1\ne,1\nf,1\ng,0\nh,1\n"),
+            ("hidden.csv", "n\ng\nh\n"),
+        ],
+    );
+    // Given their classes the centres have the precision 3 + 1/100.
+    let (low, high, variance) = (-15.1 / 3.01, 15.0 / 3.01, 1.0 / 3.01);
+    run(&directory, "fit seen.cavi --data x=x.csv --data z=z.csv --out o --tol 1e-12");
+    run(&directory, "impute o");
+    let found = imputed(&directory, "o/imputed/x.csv");
+    close(found[0].0, low, 1e-9);
+    close(found[1].0, high, 1e-9);
+    found[..2].iter().for_each(|own| close(own.1, (1.0_f64 + variance).sqrt(), 0.05));
+    // Of the last nothing is known: four of each class were seen, and its mean and variance are those of the mixture of both.
+    close(found[2].0, (low + high) / 2.0, 1e-6);
+    close(found[2].1, (1.0 + variance + ((high - low) / 2.0).powi(2)).sqrt(), 0.1);
+    let expected = log_normal(-5.0, low, 1.0 + variance) + log_normal(5.0, high, 1.0 + variance);
+    for line in ["fit seen.cavi --data z=zw.csv", "fit free.cavi --fix z=fix.csv"] {
+        let own = json(&directory, &format!("{line} --data x=whole.csv --heldout x=hidden.csv --out h"));
+        close(own["heldout"]["x"]["log_predictive"].as_f64().unwrap(), expected, 0.15);
+        run(&directory, "impute h");
+        let found = imputed(&directory, "h/imputed/x.csv");
+        close(found[0].0, low, 1e-9);
+        close(found[1].0, high, 1e-9);
+        fs::remove_dir_all(directory.join("h")).unwrap();
+    }
+}
+
+#[test]
+fn data_that_are_scored_as_they_are_are_predicted_by_what_stands_above_them() {
+    let directory = scratch("scored_as_given");
+    write(
+        &directory,
+        &[
+            ("classes.cavi", &CLASSES.replace('@', "data z[n] : index class, absent = NA\n")),
+            ("x.csv", "n,x\na,-5\nb,-5.2\nc,-4.9\nd,5\ne,5.1\nf,4.9\ng,-5\n"),
+            ("z.csv", "n,z\na,0\nb,0\nc,0\nd,1\ne,1\nf,1\ng,0\n"),
+            ("x_new.csv", "n,x\np,-5\nq,-4\nr,5\ns,4\n"),
+            ("z_new.csv", "n,z\np,0\nq,0\nr,1\ns,1\n"),
+            (
+                "line.cavi",
+                "axis n[n]\ndata x[n] : real, absent = NA\ndata y[n] : real, absent = NA\nm ~ Normal(0, sd = 10)\n\
+                 b ~ Normal(0, sd = 10)\nx[n] ~ Normal(m, sd = 1)\ny[n] ~ Normal(b * x[n], sd = 0.5)\n",
+            ),
+            ("line.csv", "n,x,y\na,1,2\nb,2,4.1\nc,3,6\nd,0.5,0.9\n"),
+            ("line_new.csv", "n,x,y\np,1.5,3\nq,-1,-2\n"),
+        ],
+    );
+    run(&directory, "fit classes.cavi --data x=x.csv --data z=z.csv --out c");
+    let own = json(&directory, "score c --data x=x_new.csv --data z=z_new.csv");
+    // pi is Dirichlet(1 + 4, 1 + 3).
+    let expected = 2.0 * (5.0_f64 / 9.0).ln() + 2.0 * (4.0_f64 / 9.0).ln();
+    close(own["arrays"]["z"]["log_predictive"].as_f64().unwrap(), expected, 1e-9);
+    run(&directory, "fit line.cavi --data x=line.csv:x --data y=line.csv:y --out l");
+    let line = "score l --data x=line_new.csv:x --data y=line_new.csv:y --metrics rmse,mae,auc";
+    let own = json(&directory, line);
+    let mean = 6.5 / 4.01;
+    let expected: f64 = [1.5, -1.0].iter().map(|x| log_normal(*x, mean, 1.0 + 1.0 / 4.01)).sum();
+    close(own["arrays"]["x"]["log_predictive"].as_f64().unwrap(), expected, 0.5);
+    let rmse = (((1.5 - mean) * (1.5 - mean) + (1.0 + mean) * (1.0 + mean)) / 2.0_f64).sqrt();
+    close(own["metrics"]["x"]["rmse"]["value"].as_f64().unwrap(), rmse, 1e-9);
+    // One of the two is above 0, and both are expected to be the same.
+    close(own["metrics"]["x"]["auc"]["value"].as_f64().unwrap(), 0.5, 0.0);
+    for name in ["x", "y"] {
+        assert_eq!(own["metrics"][name]["rmse"]["popularity"], "nan");
+        let reason = own["baselines"][name]["means"]["reason"].as_str().unwrap();
+        assert!(reason.contains("scored as it is"), "{reason}");
+    }
+    assert!(run(&directory, line).0.contains("over 2 entries; no popularity\n"));
+}
+
+#[test]
+fn zeros_of_whole_slices_and_of_counts_are_scored_like_listed_ones() {
+    let directory = scratch("scored_zeros");
+    let slices = "axis n[n]\naxis dim[j, l]\ndata x[n, j] : real, absent = @\ndata c[n] : real\n\
+        b[j] ~ Normal(0, sd = 10)\nx[n, :j] ~ MultivariateNormal(c[n] * b[j], prec = 1 * [j == l])\n";
+    let counts = "axis n[n]\ndata x[n] : count@\ndata c[n] : positive\nlam ~ Gamma(1, rate = 1)\nx[n] ~ Poisson(lam * c[n])\n";
+    write(
+        &directory,
+        &[
+            ("s_zero.cavi", &slices.replace('@', "0")),
+            ("s_none.cavi", &slices.replace('@', "NA")),
+            ("s.csv", "n,dim,x\na,p,1\na,q,2\nb,p,2\nb,q,4\nc,p,-1\nc,q,-2\n"),
+            ("sc.csv", "n,c\na,1\nb,2\nc,-1\n"),
+            ("s_new.csv", "n,dim,x\nu,p,3\nu,q,6\nv,p,-3\nv,q,0\n"),
+            ("sc_new.csv", "n,c\nu,3\nv,-3\n"),
+            ("p_zero.cavi", &counts.replace('@', ", absent = 0")),
+            ("p_none.cavi", &counts.replace('@', "")),
+            ("p.csv", "n,x\na,1\nb,2\n"),
+            ("pc.csv", "n,c\na,1\nb,1\n"),
+            ("p_new.csv", "n,x\nu,1\nv,0\nw,7\n"),
+            ("pc_new.csv", "n,c\nu,1\nv,0.5\nw,3\n"),
+        ],
+    );
+    let mut found = Vec::new();
+    for (program, own) in [("s_zero", "s"), ("s_none", "s"), ("p_zero", "p"), ("p_none", "p")] {
+        run(
+            &directory,
+            &format!("fit {program}.cavi --data x={own}.csv --data c={own}c.csv --out {program}"),
+        );
+        let line = format!("score {program} --data x={own}_new.csv --data c={own}c_new.csv");
+        let score = json(&directory, &line);
+        let number = |key: &str| score[key].as_f64().unwrap();
+        found.push((number("log_predictive"), number("n_scored")));
+    }
+    assert_eq!(found[0], found[1]);
+    assert_eq!(found[2], found[3]);
+    // sum c^2 = 6, sum c x = 6 and 12.
+    let variance = 1.0 / 6.01;
+    let of = |x: f64, c: f64, sum: f64| log_normal(x, c * sum * variance, 1.0 + c * c * variance);
+    let expected = of(3.0, 3.0, 6.0) + of(6.0, 3.0, 12.0) + of(-3.0, -3.0, 6.0) + of(0.0, -3.0, 12.0);
+    close(found[0].0, expected, 1.5);
+    assert_eq!(found[0].1, 2.0);
+    // lam is Gamma(4, rate = 3), a new count negative binomial: Gamma(4 + x) / (Gamma(4) x!) (3 / (3 + c))^4 (c / (3 + c))^x.
+    let negative_binomial = |x: u32, c: f64| {
+        let ways: f64 = (1..=x).map(|own| (f64::from(3 + own) / f64::from(own)).ln()).sum();
+        ways + 4.0 * (3.0 / (3.0 + c)).ln() + f64::from(x) * (c / (3.0 + c)).ln()
+    };
+    let expected = negative_binomial(1, 1.0) + negative_binomial(0, 0.5) + negative_binomial(7, 3.0);
+    close(found[2].0, expected, 0.3);
+    assert_eq!(found[2].1, 3.0);
+}
+
+#[test]
+fn implicit_classes_of_slices_have_the_shares_of_stored_ones() {
+    let directory = scratch("scored_shares");
+    let program = "axis n[n]\naxis class[k] = 2\naxis dim[j, l]\ndata x[n, j] : real\npi[:k] ~ Dirichlet(1)\n\
+        mu[k, :j] ~ MultivariateNormal(0, prec = 0.01 * [j == l])\nz[n] ~ Categorical(pi)\n\
+        x[n, :j] ~ MultivariateNormal(mu[z[n], j], prec = 4 * [j == l])\n";
+    // The two classes differ in what the dimensions have in common, not in the first alone.
+    let row = |n: u32| {
+        let (sign, wave) = (if n < 8 { 1.0 } else { -1.0 }, f64::from(n * 7 % 5) / 10.0);
+        format!("{n},{},{}\n", sign * 3.0 + wave, -sign * 3.0 + wave)
+    };
+    let table: String = std::iter::once("n,a,b\n".to_owned()).chain((0..12).map(row)).collect();
+    let implicit = format!("{program}posterior {{\n  implicit z\n}}\n");
+    write(&directory, &[("stored.cavi", program), ("implicit.cavi", &implicit), ("x.csv", &table)]);
+    for name in ["stored", "implicit"] {
+        let (said, _) = run(&directory, &format!("fit {name}.cavi --data x=x.csv --out {name}"));
+        let line = said.lines().find(|line| line.starts_with("class in x")).unwrap();
+        assert!(line.contains("66.7 %") && line.contains("33.3 %"), "{name}: {line}");
+    }
+}
+
+#[test]
+fn popularity_is_the_same_however_zeros_are_written() {
+    let directory = scratch("scored_popularity");
+    let entry = |i: usize, j: usize| f64::from(u8::from((i * 5 + j * 3 + i * j) % 7 < 3 + j % 2));
+    let (rows, columns) = (8, 6);
+    let (mut dense, mut long, mut mask) =
+        (String::from("row,c0,c1,c2,c3,c4,c5\n"), String::from("row,col,x\n"), String::from("row,col\n"));
+    let is_hidden = |i: usize, j: usize| (i * 2 + j).is_multiple_of(5);
+    for i in 0..rows {
+        let own: Vec<String> = (0..columns).map(|j| entry(i, j).to_string()).collect();
+        dense += &format!("r{i},{}\n", own.join(","));
+        for j in 0..columns {
+            // A zero that is listed is one like any other.
+            if entry(i, j) != 0.0 || i == j {
+                long += &format!("r{i},c{j},{}\n", entry(i, j));
+            }
+            if is_hidden(i, j) {
+                mask += &format!("r{i},c{j}\n");
+            }
+        }
+    }
+    write(&directory, &[("dense.csv", &dense), ("long.csv", &long), ("mask.csv", &mask)]);
+    let cells = || (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
+    let mean = |column: usize| {
+        let own: Vec<f64> =
+            cells().filter(|(i, j)| *j == column && !is_hidden(*i, *j)).map(|(i, j)| entry(i, j)).collect();
+        own.iter().sum::<f64>() / own.len() as f64
+    };
+    let errors: Vec<f64> =
+        cells().filter(|(i, j)| is_hidden(*i, *j)).map(|(i, j)| entry(i, j) - mean(j)).collect();
+    let count = errors.len() as f64;
+    let rmse = (errors.iter().map(|own| own * own).sum::<f64>() / count).sqrt();
+    let mae = errors.iter().map(|own| own.abs()).sum::<f64>() / count;
+    for (support, statement) in [
+        ("binary", "p[j] ~ Beta(1, 1)\nx[i, j] ~ Bernoulli(p[j])\n"),
+        ("nonnegative", "p[j] ~ Normal(0, sd = 1)\nx[i, j] ~ Normal(p[j], sd = 1)\n"),
+    ] {
+        let program = format!("axis row[i]\naxis col[j]\ndata x[i, j] : {support}, absent = 0\n{statement}");
+        fs::write(directory.join("p.cavi"), program).unwrap();
+        let measured = |file: &str| {
+            let out = format!("{support}_{file}");
+            run(&directory, &format!("fit p.cavi --data x={file}.csv --heldout x=mask.csv --out {out}"));
+            json(&directory, &format!("score {out} --metrics rmse,mae,map,ndcg"))["metrics"]["x"].clone()
+        };
+        let (one, other) = (measured("dense"), measured("long"));
+        for metric in ["rmse", "mae", "map", "ndcg"] {
+            let popularity = |own: &Value| own[metric]["popularity"].as_f64().unwrap();
+            close(popularity(&one), popularity(&other), 1e-12);
+        }
+        close(one["rmse"]["popularity"].as_f64().unwrap(), rmse, 1e-12);
+        close(one["mae"]["popularity"].as_f64().unwrap(), mae, 1e-12);
+    }
+}
+
+#[test]
+fn simulated_data_are_not_predicted_by_the_numbers_that_made_them() {
+    let directory = scratch("scored_simulated");
+    let program = "axis obs[n]\ndata y[n] : real\nu[n] ~ Normal(0, sd = 3)\ny[n] ~ Normal(u[n], sd = 0.3)\n";
+    write(&directory, &[("m.cavi", program)]);
+    for seed in [0, 5] {
+        run(&directory, &format!("simulate m.cavi --set obs=200 --seed {seed} --out s{seed}"));
+        let y = cavi_files::read_npy(&directory.join(format!("s{seed}/data/y.npy"))).unwrap().values;
+        let truth: f64 = y.iter().map(|own| log_normal(*own, 0.0, 9.09)).sum::<f64>() / 200.0;
+        let line = format!(
+            "fit m.cavi --data y=s{seed}/data/y.npy --set obs=200 --heldout y=0.9 --seed {seed} --out f{seed}"
+        );
+        let own = json(&directory, &line);
+        // Nothing scores above the truth but by chance: the standard deviation of the log density of a normal number is 0.71.
+        let score = own["heldout"]["y"]["per_unit"].as_f64().unwrap();
+        assert!(score < truth + 0.05, "{score} above {truth}");
+    }
+}
+
+#[test]
+fn an_average_that_few_draws_make_is_said_to_be_one() {
+    let directory = scratch("scored_poorly");
+    let program = |noise: &str| {
+        format!(
+            "axis obs[n]\ndata y[n] : real\nu[n] ~ Normal(0, sd = 3)\ny[n] ~ Normal(u[n], sd = {noise})\n"
+        )
+    };
+    write(&directory, &[("sharp.cavi", &program("0.01")), ("wide.cavi", &program("3"))]);
+    let rows: String = (0..40).map(|n| format!("{n},{}\n", f64::from(n * 17 % 40) / 5.0 - 4.0)).collect();
+    fs::write(directory.join("y.csv"), format!("obs,y\n{rows}")).unwrap();
+    let fitted = |name: &str| {
+        let (said, _) =
+            run(&directory, &format!("fit {name}.cavi --data y=y.csv --heldout y=0.5 --out {name}"));
+        let summary = fs::read_to_string(directory.join(name).join("summary.json")).unwrap();
+        let summary: Value = serde_json::from_str(&summary).unwrap();
+        (said, summary["heldout"]["y"]["n_few_draws"].clone())
+    };
+    // Of 200 draws from N(0, 9) none or one is within 0.01 of a number.
+    let (said, count) = fitted("sharp");
+    assert_eq!(count, 20);
+    assert!(said.contains("at 20 entries fewer than 10 of 200 draws from q make the average"), "{said}");
+    let (said, count) = fitted("wide");
+    assert!(count == Value::Null && !said.contains("likely too low"), "{said}");
+}
