@@ -60,9 +60,14 @@ impl Page<'_> {
         let mut coefficients = Vec::new();
         for (row, own) in rows().filter(|row| matches!(row.left, Tree::Call(..))).zip(family.statistics()) {
             let mut column = values(row)?;
-            let log = [Elementary::Log, Elementary::LogComplement];
-            if block.clamp && matches!(own.statistic.0.as_slice(), [(_, own)] if log.contains(own)) {
+            let logs = [Elementary::Log, Elementary::LogComplement];
+            let of_log = matches!(own.statistic.0.as_slice(), [(_, own)] if logs.contains(own));
+            if block.clamp && of_log {
                 column.iter_mut().for_each(|value| *value = value.max(0.0));
+            }
+            // Of data without a square or a rate the formula is 0/0, and the family has another.
+            if !of_log && column.contains(&0.0) {
+                return Ok(());
             }
             coefficients.push(column);
         }
