@@ -5,7 +5,7 @@ use cavi_tests::corpus::{check_each, examples, models};
 
 /// What LaTeX writes and no formula that is set shows.
 fn is_left(html: &str) -> Option<String> {
-    let marks = ["\\", "$", "mathrm", "tfrac", "begin{", "qquad", "substack"];
+    let marks = ["\\", "$", "mathrm", "tfrac", "begin{", "qquad", "substack", "<mtext>^</mtext>"];
     let found = marks.iter().filter_map(|mark| html.find(mark)).min()?;
     let around = |place: usize, step: isize| {
         let mut place = place.saturating_add_signed(step).min(html.len());

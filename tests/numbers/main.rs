@@ -13,6 +13,7 @@ mod plans;
 mod precision;
 mod prepared;
 mod printed;
+mod printed_pages;
 mod printed_words;
 mod restarts;
 mod resume;

@@ -3,7 +3,7 @@
 use cavi::{Compiled, Format, Level};
 
 use crate::html::escape;
-use crate::mathml::{display, plain, text_with_formulas};
+use crate::mathml::{between_marks, display, plain, text_with_formulas};
 
 /// The derivation of a program as HTML: headings, sentences, lists, and formulas in MathML.
 pub fn derivation_html(compiled: &Compiled) -> String {
@@ -74,7 +74,7 @@ fn wide(formula: &str) -> String {
 
 /// A line of text: what stands between backticks is code.
 fn sentence(text: &str) -> String {
-    let parts = text.split('`').enumerate().map(|(place, part)| match place % 2 {
+    let parts = between_marks(text, '`').into_iter().enumerate().map(|(place, part)| match place % 2 {
         0 => text_with_formulas(part),
         _ => format!("<code>{}</code>", escape(&plain(part))),
     });
@@ -93,5 +93,11 @@ mod tests {
         assert!(shown.contains("and <code>y</code>."), "{shown}");
         assert_eq!(shown.matches("<math").count(), 2, "{shown}");
         assert!(!shown.contains('$') && !shown.contains("Title"), "{shown}");
+    }
+
+    #[test]
+    fn what_is_escaped_is_text() {
+        let shown = html("\\# \\`per\\` unit from \\$5 to \\$6, \\<b> and `y`\n");
+        assert_eq!(shown, "<p># `per` unit from $5 to $6, &lt;b&gt; and <code>y</code></p>\n");
     }
 }

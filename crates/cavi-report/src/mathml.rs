@@ -18,10 +18,24 @@ pub(crate) fn display(latex: &str) -> String {
     format!("<math display=\"block\">{rows}</math>")
 }
 
+/// The parts of a text between marks; one behind a backslash is a character like any other.
+pub(crate) fn between_marks(text: &str, mark: char) -> Vec<&str> {
+    let (mut parts, mut start, mut escaped) = (Vec::new(), 0, false);
+    for (place, character) in text.char_indices() {
+        if !escaped && character == mark {
+            parts.push(&text[start..place]);
+            start = place + character.len_utf8();
+        }
+        escaped = !escaped && character == '\\';
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
 /// Plain text with formulas between dollars.
 pub(crate) fn text_with_formulas(text: &str) -> String {
     let mut out = String::new();
-    for (place, part) in text.split('$').enumerate() {
+    for (place, part) in between_marks(text, '$').into_iter().enumerate() {
         if place % 2 == 0 {
             out.push_str(&escape(&plain(part)));
         } else {
@@ -105,14 +119,20 @@ impl<'a> Parser<'a> {
     fn scripted(&mut self) -> String {
         let (base, is_sum) = self.atom();
         let (mut above, mut below) = (String::new(), None);
+        // As in TeX a base has one superscript, which primes may stand before: a second one is a mistake of the formula, which is shown.
+        let mut raised = false;
         loop {
-            if self.rest.starts_with('\'') {
+            if !raised && self.rest.starts_with('\'') {
                 let primes = self.rest.len() - self.rest.trim_start_matches('\'').len();
                 self.rest = &self.rest[primes..];
                 above.push_str(&format!("<mo lspace=\"0\" rspace=\"0\">{}</mo>", "\u{2032}".repeat(primes)));
             } else if self.take("^") {
+                if raised {
+                    above.push_str("<mtext>^</mtext>");
+                }
+                raised = true;
                 above.push_str(&self.argument());
-            } else if self.take("_") {
+            } else if below.is_none() && self.take("_") {
                 below = Some(self.argument());
             } else {
                 break;
@@ -427,6 +447,19 @@ mod tests {
         let shown = inline("\\left(\\sum_{k} a_{k}\\right)");
         assert!(shown.contains("<munder><mo>∑</mo>"), "{shown}");
         assert!(shown.contains("form=\"postfix\" stretchy=\"true\">)</mo>"), "{shown}");
+    }
+
+    #[test]
+    fn one_base_has_one_superscript() {
+        assert!(inline("10^{-7}^{2}").contains("<mtext>^</mtext>"));
+        assert!(!inline("\\left(2.5 \\times 10^{-7}\\right)^{2} + x'^{2}_{k}").contains("<mtext>"));
+    }
+
+    #[test]
+    fn dollars_behind_a_backslash_are_money() {
+        let shown = text_with_formulas("from \\$5 to \\$6, \\\\$x$ \\<b>");
+        assert!(shown.starts_with("from $5 to $6, \\<math>"), "{shown}");
+        assert!(shown.ends_with("</math> &lt;b&gt;"), "{shown}");
     }
 
     #[test]

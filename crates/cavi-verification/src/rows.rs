@@ -209,7 +209,7 @@ pub fn unassigned(tree: &Tree, at: &[(String, usize)]) -> Vec<String> {
         };
         match tree {
             Tree::Name(_, subscripts) => subscripts.iter().for_each(|own| bare(own, out)),
-            Tree::Call(name, _) if ["q", "H", "A", "log_normaliser"].contains(&name.as_str()) => {}
+            Tree::Call(name, _) if ["q", "H", "A", "B", "G", "log_normaliser"].contains(&name.as_str()) => {}
             Tree::Call(_, all) | Tree::Add(all) => all.iter().for_each(|own| visit(own, out)),
             Tree::Product(all) => all.iter().for_each(|(_, own)| visit(own, out)),
             Tree::Negated(inner) => visit(inner, out),

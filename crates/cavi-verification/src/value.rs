@@ -92,6 +92,16 @@ impl<'a> Reader<'a> {
         self.world.symbols
     }
 
+    /// An array by its name on the page. The whitening matrix of a process has another one there where something else would look like
+    /// its own.
+    fn array(&self, name: &str) -> Option<ArrayId> {
+        let own = || {
+            let (_, variable) = name.strip_suffix("'^-1")?.split_once('_')?;
+            self.symbols().find(&format!("C_{variable}'^-1"))
+        };
+        self.symbols().find(name).or_else(own)
+    }
+
     /// The value of a formula where letters have these positions.
     ///
     /// # Errors
@@ -202,7 +212,7 @@ impl<'a> Reader<'a> {
         let vector = |array: &ArrayId| {
             subscripts.is_empty() && bare == "pi" && !self.symbols().array(*array).letters.is_empty()
         };
-        match self.symbols().find(bare).filter(|array| !vector(array)) {
+        match self.array(bare).filter(|array| !vector(array)) {
             Some(array) => {
                 let positions = self.positions(array, subscripts, at)?;
                 match before {

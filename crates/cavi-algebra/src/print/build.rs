@@ -477,8 +477,13 @@ impl<'a> Builder<'a> {
 
     fn written(&self, array: ArrayId, lineages: &[Vec<Node>]) -> Node {
         let symbols = self.scope.symbols;
+        let name = &symbols.array(array).name;
+        // A number of the text below 0, which is named by its digits, has a sign like any other.
+        if let Some(digits) = name.strip_prefix('-') {
+            return Node::element(digits, symbols.written(array, lineages)).negated();
+        }
         let old = if self.old.contains(&array) { OLD } else { "" };
-        Node::element(&format!("{}{old}", symbols.array(array).name), symbols.written(array, lineages))
+        Node::element(&format!("{}{old}", self.scope.name_of(array)), symbols.written(array, lineages))
     }
 
     fn subscripts(&mut self, subscripts: &[Subscript]) -> Vec<Node> {

@@ -610,7 +610,11 @@ impl Derivation<'_> {
         for StandardParameter { name, formula } in self.standard.standard(block.family) {
             let slots = slots(&formula, &block.natural, &shown);
             let value = resolve(symbols, &formula, &block.natural, &shown, &slots);
-            let plates = value.plates(symbols, block, &shown);
+            // What keeps its start follows from no coefficients, and may differ from element to element.
+            let plates = match block.mode {
+                Mode::Fixed => self.with_ancestors(&block.copies(symbols)),
+                Mode::Distribution | Mode::Point | Mode::Implicit => value.plates(symbols, block, &shown),
+            };
             let name = self.scope().standard(name);
             shown.push(Shown { name, of: of.clone(), plates, slots, value });
         }

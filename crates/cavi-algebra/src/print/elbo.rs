@@ -140,7 +140,7 @@ impl Derivation<'_> {
     }
 
     /// The data, and the variables that are points: what the bound is a bound of the log-density of.
-    fn seen(&self) -> Vec<Node> {
+    pub(super) fn seen(&self) -> Vec<Node> {
         let points = self.equations.blocks.iter().filter(|block| block.is_point());
         let points = points.flat_map(|block| &block.members).map(|member| self.name(*member));
         [Node::name("data")].into_iter().chain(points).collect()

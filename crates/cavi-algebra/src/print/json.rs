@@ -513,7 +513,7 @@ impl Derivation<'_> {
             return Json::List(Vec::new());
         }
         if block.is_point() {
-            let Some(own) = self.standard.mode(block.family) else { return Json::List(Vec::new()) };
+            let Some(own) = self.mode_of(block) else { return Json::List(Vec::new()) };
             let (left, right) = self.mode_nodes(id, block, self.symbols().clone(), &own);
             let (_, printed) = self.mode_nodes(id, counts.block(id), counts.symbols.clone(), &own);
             return Json::List(vec![object([

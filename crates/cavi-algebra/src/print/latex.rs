@@ -141,14 +141,14 @@ fn fraction(product: &Product) -> String {
     let last = product.above.len().checked_sub(1).filter(|_| constant.is_none());
     for (position, inner) in factors.enumerate() {
         let shown = factor(inner, Some(position) == last);
-        let behind_number = !upper.is_empty() || !front.is_empty() && !is_fraction;
-        upper.push(if is_numeral(inner) && behind_number { format!("\\cdot {shown}") } else { shown });
+        let behind = !upper.is_empty() || !front.is_empty() && !is_fraction;
+        upper.push(if is_numeral(inner) && behind { behind_number(inner, &shown) } else { shown });
     }
     upper.extend(constant.map(named));
     for (at, inner) in product.below.iter().enumerate() {
         let shown = factor(inner, at + 1 == product.below.len());
         let behind = !lower.is_empty();
-        lower.push(if is_numeral(inner) && behind { format!("\\cdot {shown}") } else { shown });
+        lower.push(if is_numeral(inner) && behind { behind_number(inner, &shown) } else { shown });
     }
     if is_fraction {
         if upper.is_empty() {
@@ -175,9 +175,31 @@ fn fraction(product: &Product) -> String {
     format!("{}{shown}", if *negative { "-" } else { "" })
 }
 
-/// Whether a node is a constant that is named by its number.
-fn is_numeral(node: &Node) -> bool {
-    matches!(node, Node::Element(element) if element.name.starts_with(|c: char| c.is_ascii_digit()))
+/// Whether a node begins with the digits of a constant that is named by its number: `0.001`, `0.001^2`.
+pub(crate) fn is_numeral(node: &Node) -> bool {
+    match node {
+        Node::Element(element) => element.name.starts_with(|c: char| c.is_ascii_digit()),
+        Node::Power(base, _) => is_numeral(base),
+        _ => false,
+    }
+}
+
+/// Whether an element is a numeral with a power of ten in it: nothing is raised above it without brackets.
+fn has_exponent(element: &Element) -> bool {
+    element.name.starts_with(|c: char| c.is_ascii_digit()) && element.name.contains('e')
+}
+
+/// Whether an element is a numeral that is a product: behind a function or another number it stands in brackets.
+fn has_mantissa(element: &Element) -> bool {
+    has_exponent(element) && !element.name.starts_with("1e")
+}
+
+/// A numeral behind another number, with a dot between them.
+pub(crate) fn behind_number(numeral: &Node, shown: &str) -> String {
+    match numeral {
+        Node::Element(element) if has_mantissa(element) => format!("\\cdot {}", bracketed("(", shown, ")")),
+        _ => format!("\\cdot {shown}"),
+    }
 }
 
 /// A node as a factor of a product; what swallows what follows it is bracketed unless it is the last.
@@ -208,7 +230,9 @@ pub(crate) fn factor(inner: &Node, last: bool) -> String {
 /// A node as a base of a power.
 fn tight(inner: &Node) -> String {
     match inner {
-        Node::Element(element) if element.of.is_some() || element.name.ends_with("^2") => {
+        Node::Element(element)
+            if element.of.is_some() || element.name.ends_with("^2") || has_exponent(element) =>
+        {
             bracketed("(", &node(inner), ")")
         }
         Node::Element(element) if element.number.is_some() || name(&element.name).primes > 0 => {
@@ -295,6 +319,7 @@ pub(crate) fn prefix(call: &Call) -> Option<String> {
 fn called(call: &Call, arguments: &[Node], closed: bool) -> String {
     let inside = list(arguments);
     let bare = match arguments {
+        [Node::Element(element)] if has_mantissa(element) => false,
         [Node::Element(_) | Node::Density(..) | Node::Sum(..) | Node::Call(Call::Q, _)] => !closed,
         _ => false,
     };
@@ -338,8 +363,7 @@ fn called(call: &Call, arguments: &[Node], closed: bool) -> String {
         (Call::Contraction, [matrix, vector]) => format!("{0}^\\top {1} {0}", node(vector), node(matrix)),
         (Call::Function(_), _) => format!("\\ln\\left(1 - \\Phi{}\\right)", bracketed("(", &inside, ")")),
         (Call::Argument(name), _) => format!("{} = {inside}", upright(name)),
-        (_, [Node::Element(element)]) if element.of.is_none() => format!("{inside}^{{-1}}"),
-        (_, [Node::Element(_)]) => format!("{}^{{-1}}", bracketed("(", &inside, ")")),
+        (_, [only @ Node::Element(_)]) => format!("{}^{{-1}}", tight(only)),
         _ => format!("{}^{{-1}}", bracketed("[", &inside, "]")),
     }
 }
@@ -351,7 +375,7 @@ fn element(element: &Element) -> String {
         return format!("{base}^\\top{}", subscript(&subscripts, &element.subscripts));
     }
     let Name { base, primes, subscripts } = name(&element.name);
-    let mut out = base;
+    let mut out = if element.number.is_some() || element.of.is_some() { closed(base) } else { base };
     match element.number {
         Some(number) => out.push_str(&format!("^{{{}({number})}}", "\\prime".repeat(primes))),
         None => out.push_str(&"'".repeat(primes)),
@@ -361,6 +385,18 @@ fn element(element: &Element) -> String {
     }
     out.push_str(&subscript(&subscripts, &element.subscripts));
     out
+}
+
+/// A symbol that something may be raised above: in braces where it ends with a superscript of its own.
+fn closed(base: String) -> String {
+    match base.rfind('^') {
+        Some(place)
+            if base[place..].starts_with("^{") && base[place..].find('}') == Some(base.len() - 1 - place) =>
+        {
+            format!("{{{base}}}")
+        }
+        _ => base,
+    }
 }
 
 /// The variables that a parameter of q belongs to.

@@ -1,7 +1,8 @@
 //! The update of a point with a closed form: its maximiser, and why it stands there.
 
+use crate::canonical::canonical;
 use crate::equations::Block;
-use crate::statistic::Statistic;
+use crate::statistic::{Elementary, Statistic};
 use crate::symbols::{BlockId, LetterId, Support, Symbols};
 
 use super::build::Builder;
@@ -12,6 +13,24 @@ use super::node::Node;
 use super::standard::{Formula, resolve, slots};
 
 impl Derivation<'_> {
+    /// The maximiser that a point takes, over its coefficients, where it has a closed form. Under `clamp` a negative coefficient of
+    /// a log, with which the density is infinite on the boundary, counts as 0, as it does in a run.
+    pub(super) fn mode_of(&self, block: &Block) -> Option<Formula> {
+        let formula = self.standard.mode(block.family)?;
+        let clamped = |index: usize| {
+            let own = Formula::Natural(index);
+            let natural = block.natural.get(index).filter(|_| block.clamp);
+            let Some(natural) = natural.filter(|natural| is_of_log(&natural.statistic)) else { return own };
+            let coefficient = canonical(&mut self.symbols().clone(), &natural.coefficient);
+            match coefficient.as_number() {
+                Some(value) if value >= 0.0 => own,
+                Some(_) if natural.slots.is_empty() => Formula::Number(0.0),
+                _ => Formula::PositivePart(Box::new(own)),
+            }
+        };
+        Some(formula.with_naturals(&clamped))
+    }
+
     /// A point and the maximiser that it takes.
     pub(super) fn mode_nodes(
         &self,
@@ -31,11 +50,22 @@ impl Derivation<'_> {
 
     /// Why the maximiser of a point stands where it does.
     fn largest_at(&self, block: &Block, formula: &Formula) -> &'static str {
-        if matches!(formula, Formula::Normalised(_)) {
-            return "Under the constraint that the elements sum to 1 (a Lagrange multiplier), the derivative is zero at:";
+        match (matches!(formula, Formula::Normalised(_)), block.clamp) {
+            (true, false) => {
+                return "Under the constraint that the elements sum to 1 (a Lagrange multiplier), the derivative is zero at:";
+            }
+            (true, true) => {
+                return "Under the constraint that the elements sum to 1 (a Lagrange multiplier), the derivative is zero at this, where \
+                        a negative coefficient of a log, with which the density is infinite at 0, counts as 0 (clamp):";
+            }
+            (false, true) => {
+                return "It is largest where the derivative is zero, where a negative coefficient of a log, with which the density is \
+                        infinite on the boundary, counts as 0 (clamp):";
+            }
+            (false, false) => {}
         }
         let supports = block.members.iter().map(|member| self.symbols().array(*member).support);
-        if block.clamp || supports.into_iter().any(|support| support == Support::Nonnegative) {
+        if supports.into_iter().any(|support| support == Support::Nonnegative) {
             "It is largest where the derivative is zero, or at the boundary where that lies outside:"
         } else {
             "It is largest where the derivative is zero:"
@@ -45,7 +75,7 @@ impl Derivation<'_> {
     /// The update of a point that has one in closed form.
     pub(super) fn mode(&self, id: BlockId, counts: &Counts) -> Vec<Item> {
         let block = counts.block(id);
-        let Some(formula) = self.standard.mode(block.family) else {
+        let Some(formula) = self.mode_of(block) else {
             let line = vec![words(format!(
                 "It takes the mode of the {} with these natural parameters.",
                 self.standard.name(block.family)
@@ -74,4 +104,9 @@ impl Derivation<'_> {
         }
         items
     }
+}
+
+/// Whether a statistic is a log, whose coefficient counts as 0 where `clamp` finds it negative.
+fn is_of_log(statistic: &Statistic) -> bool {
+    matches!(statistic.0.as_slice(), [(_, Elementary::Log | Elementary::LogComplement)])
 }

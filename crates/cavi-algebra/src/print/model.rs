@@ -88,7 +88,7 @@ impl Stated {
         let mut arguments: Vec<Node> = self.word.iter().map(|word| Node::name(word)).collect();
         for argument in &self.arguments {
             let value = match &argument.symbol {
-                Some(symbol) => Node::name(symbol),
+                Some(_) => Node::name(&scope.covariance(&self.symbols.array(self.target).name)),
                 None => builder.vector(&argument.value, &argument.letters),
             };
             arguments.push(match argument.name {

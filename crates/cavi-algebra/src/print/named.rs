@@ -43,11 +43,12 @@ pub(super) struct NamedElement {
 
 impl Named {
     /// A name over letters of the symbols; `None` where formulas are shown without it: it is over ragged letters, its value is
-    /// told apart from formulas, or it could be taken for an expectation or a density.
+    /// told apart from formulas, it could be taken for an expectation or a density, or it is a number, which stands in formulas that
+    /// do not hold the name.
     pub fn new(symbols: &Symbols, name: &str, letters: &[LetterId], value: &Expression) -> Option<Named> {
         let plain = letters.iter().all(|letter| symbols.letter(*letter).parent.is_none());
         let clear = !matches!(name, "E" | "p" | "q");
-        (plain && clear && is_formula(value)).then(|| Named {
+        (plain && clear && is_formula(value) && holds_element(symbols, value)).then(|| Named {
             name: name.to_owned(),
             letters: letters.to_vec(),
             value: value.clone(),
@@ -152,6 +153,22 @@ fn is_formula(value: &Expression) -> bool {
         Expression::Add(parts) | Expression::Multiply(parts) => parts.iter().all(is_formula),
         Expression::Power(base, exponent) => is_formula(base) && is_formula(exponent),
         Expression::OfMatrix(..) | Expression::Position(_) => false,
+    }
+}
+
+/// Whether a value is more than a number: one that holds an element of an array with a name, or letters.
+fn holds_element(symbols: &Symbols, value: &Expression) -> bool {
+    match value {
+        Expression::Number(_) => false,
+        Expression::Indicator(..) | Expression::OfMatrix(..) | Expression::Position(_) => true,
+        Expression::Value(array, _) => {
+            symbols.array(*array).name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        }
+        Expression::Sum(_, inner) | Expression::Apply(_, inner) => holds_element(symbols, inner),
+        Expression::Add(parts) | Expression::Multiply(parts) => {
+            parts.iter().any(|own| holds_element(symbols, own))
+        }
+        Expression::Power(base, exponent) => holds_element(symbols, base) || holds_element(symbols, exponent),
     }
 }
 

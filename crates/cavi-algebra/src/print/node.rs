@@ -151,13 +151,30 @@ impl Node {
         Node::call(Call::Function(Function::Log), argument)
     }
 
-    /// A product, as simple as it comes: one factor stands for itself, equal factors become powers.
-    pub fn product(mut number: Number, above: Vec<Node>, mut below: Vec<Node>) -> Node {
+    /// A product, as simple as it comes: one factor stands for itself, equal factors become powers, signs stand in front.
+    pub fn product(mut number: Number, above: Vec<Node>, below: Vec<Node>) -> Node {
         let mut merged: Vec<(Node, usize)> = Vec::new();
         let mut opened = Vec::with_capacity(above.len());
+        let mut under = Vec::with_capacity(below.len());
+        for node in below {
+            match node {
+                Node::Product(inner)
+                    if inner.number.negative
+                        && inner.number.is_unit()
+                        && !inner.above.is_empty()
+                        && inner.below.is_empty() =>
+                {
+                    number.negative = !number.negative;
+                    under.extend(inner.above);
+                }
+                other => under.push(other),
+            }
+        }
+        let mut below = under;
         for node in above {
             match node {
-                Node::Product(inner) if inner.number.is_one() && !inner.above.is_empty() => {
+                Node::Product(inner) if inner.number.is_unit() && !inner.above.is_empty() => {
+                    number.negative ^= inner.number.negative;
                     opened.extend(inner.above);
                     below.extend(inner.below);
                 }

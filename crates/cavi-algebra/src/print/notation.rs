@@ -5,11 +5,11 @@
 //! stands for two things. A letter that the program, an index or the size of an axis has taken wears a hat where a parameter
 //! would have it, and one that several factors of q have shows its variable above.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::equations::Block;
 use crate::expression::Expression;
-use crate::symbols::{AxisId, SiteId};
+use crate::symbols::SiteId;
 
 use super::Format;
 use super::derivation::Derivation;
@@ -18,7 +18,7 @@ use super::meanings::each_node;
 use super::model::Defined;
 use super::node::{Call, Element, Node};
 use super::scope::NATURAL;
-use super::words::{Name, name, plain};
+use super::words::{Name, letter, name, plain};
 
 /// A symbol that the program chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +86,8 @@ impl Derivation<'_> {
         self.symbols_of_parameters(Format::Latex).contains_key(&key)
     }
 
-    /// The symbols of variables: those that are chosen, and a square for `sigma2` where it is a variance.
+    /// The symbols of variables: those that are chosen, a square for `sigma2` where it is a variance, and the name word for word of
+    /// what would look like something else.
     fn symbols_of_variables(&self) -> BTreeMap<String, String> {
         let own = self.notation.chosen.iter().filter(|own| own.parameter.is_none());
         let mut all: BTreeMap<String, String> =
@@ -112,7 +113,49 @@ impl Derivation<'_> {
                 all.entry(variable.clone()).or_insert_with(|| format!("{stem}^2"));
             }
         }
+        self.tell_apart(&mut all);
         all
+    }
+
+    /// Names that are set alike, as `x1` and `x_1` are or `beta` and `β`: one of them keeps the symbol, the others are set word for
+    /// word.
+    fn tell_apart(&self, all: &mut BTreeMap<String, String>) {
+        let scope = self.scope();
+        let letters = self.symbols().letters.iter().map(|own| letter(&own.name));
+        let mut known: BTreeSet<String> = letters.chain(all.values().map(|own| letter(own))).collect();
+        let is_name = |own: &&str| {
+            own.starts_with(|c: char| c.is_alphabetic() || c == '_')
+                && own.chars().all(|c| c.is_alphanumeric() || c == '_')
+        };
+        let is_symbol =
+            |own: &str| self.notation.chosen.iter().any(|chosen| chosen.symbol.trim_end_matches("^2") == own);
+        let mut names: Vec<&str> = Vec::new();
+        for own in scope.names().filter(is_name).filter(|own| !is_symbol(own)) {
+            if !names.contains(&own) {
+                names.push(own);
+            }
+        }
+        // A Greek character looks the same in a word.
+        names.sort_by_key(|own| own.is_ascii());
+        for own in names {
+            if !all.contains_key(own) && !known.insert(letter(own)) {
+                let word = format!("`{own}`");
+                let mean = format!("{own}_bar");
+                if !scope.names().any(|other| other == mean) {
+                    all.insert(mean, format!("{word}_bar"));
+                }
+                all.insert(own.to_owned(), word);
+            }
+        }
+    }
+
+    /// The first of some symbols that stands for nothing else on the page.
+    pub(super) fn free_symbol(&self, symbols: [&'static str; 3]) -> &'static str {
+        let parameters = self.symbols_of_parameters(Format::Latex);
+        let taken = |own: &str| {
+            self.is_used(own) || parameters.values().any(|other| letter(&other.name) == letter(own))
+        };
+        symbols.into_iter().find(|own| !taken(own)).unwrap_or(symbols[2])
     }
 
     /// The symbols of the parameters of q.
@@ -186,10 +229,9 @@ impl Derivation<'_> {
                         || other.subscripts.iter().any(|part| part.chars().any(|c| !c.is_ascii_digit())))
         };
         let sites = (0..self.equations.sites.len()).map(|site| scope.allocation(SiteId::from(site)));
-        let capitals = (0..self.symbols().axes.len()).filter_map(|axis| scope.capital(AxisId::from(axis)));
         let bound = (!self.equations.auxiliaries.is_empty()).then(|| scope.auxiliary_base());
         let curvature = (!self.equations.auxiliaries.is_empty()).then(|| scope.curvature());
-        let derived = sites.chain(capitals).chain(bound).chain(curvature);
+        let derived = sites.chain(scope.capitals()).chain(bound).chain(curvature);
         let derived = derived.chain([scope.normaliser(), scope.objective()]);
         let fixed = ["E", "H", "q", "p", "psi", "phi"];
         scope.names().any(clashes)

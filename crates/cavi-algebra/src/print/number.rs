@@ -145,8 +145,17 @@ fn fraction(size: f64, tolerance: f64) -> Option<(u64, u32)> {
 /// The longest decimal that reads better than a fraction with a large denominator.
 const READABLE: usize = 8;
 
+/// How far a logarithm may be from the number that it is recognised in, relative to it: a few roundings. The logarithm of 1, which
+/// is 0, is near no number.
+const NEAR: f64 = 64.0 * f64::EPSILON;
+
+/// Whether `part` of a named constant is a number up to rounding.
+fn is_near(part: f64, named: Named, size: f64) -> bool {
+    (part * named.value() - size).abs() <= NEAR * size
+}
+
 /// A number as a logarithm or half of one, of a fraction or of a multiple of pi: the divisor and the
-/// logarithm.
+/// logarithm. Near 1 exponentials of different numbers are the same fraction, so that the logarithm decides.
 fn logarithm(size: f64) -> Option<(u32, Named)> {
     let fraction = |value: f64| {
         let (above, below) = fraction(value, 16.0 * f64::EPSILON).or_else(|| ratio(value))?;
@@ -159,11 +168,11 @@ fn logarithm(size: f64) -> Option<(u32, Named)> {
         if value >= 1e6 {
             continue;
         }
-        if let Some((above, under)) = fraction(value) {
-            return Some((below, Named::Log(above, under)));
-        }
-        if let Some((above, under)) = fraction(value / PI) {
-            return Some((below, Named::LogOfPi(above, under)));
+        let plain = fraction(value).map(|(above, under)| Named::Log(above, under));
+        let of_pi = || fraction(value / PI).map(|(above, under)| Named::LogOfPi(above, under));
+        let near = |named: &Named| is_near(1.0 / f64::from(below), *named, size);
+        if let Some(named) = plain.filter(near).or_else(|| of_pi().filter(near)) {
+            return Some((below, named));
         }
     }
     None
@@ -183,7 +192,8 @@ fn small(value: f64) -> Option<(u32, u32)> {
 fn multiple_of_logarithm(size: f64) -> Option<(u32, u32, u32)> {
     (1..100_u32).find_map(|tenths| {
         let (above, below) = small((10.0 * size / f64::from(tenths)).exp())?;
-        Some((tenths, above, below))
+        let near = is_near(f64::from(tenths) / 10.0, Named::Log(above, below), size);
+        near.then_some((tenths, above, below))
     })
 }
 
@@ -265,5 +275,30 @@ mod tests {
         assert_eq!(show(1.1 * 0.7_f64.ln()), "-1.1/1 Some(Log(10, 7))");
         assert_eq!(show(-0.5 * (2e4 * PI).ln()), "-1/2 Some(LogOfPi(20000, 1))");
         assert_eq!(show(0.0), "0/1 None");
+        assert_eq!(show(1.004_f64.ln()), "1/1 Some(Log(251, 250))");
+    }
+
+    /// Numbers of all sizes: powers of ten, their logarithms, what is a little more than a whole number, and fractions of large ones.
+    fn numbers() -> impl Iterator<Item = f64> {
+        (-300..300).flat_map(|exponent| {
+            let power = 10_f64.powi(exponent);
+            [1.0, 1.37, 2.5, 3.0, 7.3, 9.99, 1.23456789].into_iter().flat_map(move |mantissa| {
+                let own = mantissa * power;
+                [own, 1.0 / own, own.ln().abs(), own.sqrt(), own.ln_1p(), 1.0 + own, (own * PI).ln().abs()]
+            })
+        })
+    }
+
+    #[test]
+    fn what_is_shown_is_the_number_on_its_own_scale() {
+        for size in numbers().filter(|own| own.is_finite()) {
+            for value in [size, -size] {
+                let Number { negative, above, below, named } = Number::of(value);
+                let digits: f64 = above.parse().expect("digits");
+                let sign = if negative { -1.0 } else { 1.0 };
+                let shown = sign * digits / f64::from(below) * named.map_or(1.0, Named::value);
+                assert!((shown - value).abs() <= 1e-13 * value.abs(), "{value:e}: {above}/{below} {named:?}");
+            }
+        }
     }
 }

@@ -356,7 +356,7 @@ fn filled(node: &Node, first: bool, room: f64) -> Vec<String> {
                 }
                 Some(_) if number > 0 => {
                     // A product that goes on says so.
-                    let goes_on = match piece.strip_prefix("\\, ") {
+                    let goes_on = match piece.strip_prefix("\\, ").or_else(|| piece.strip_prefix("\\cdot ")) {
                         Some(factor) => format!("\\quad {deeper}{{}}\\times {factor}"),
                         None => format!("\\quad {piece}"),
                     };
@@ -386,6 +386,9 @@ fn broken(node: &Node, first: f64, room: f64) -> Vec<String> {
             match &**body {
                 Node::Add(_) => {
                     around(&format!("{head}\\bigl("), signed(body, behind(&head), inside), "\\bigr)")
+                }
+                Node::Product(product) if product.number.negative => {
+                    around(&format!("{head}\\bigl("), broken(body, behind(&head), inside), "\\bigr)")
                 }
                 other => around(&head, broken(other, behind(&head), inside), ""),
             }
@@ -481,8 +484,16 @@ fn factors(product: &Product, first: f64, room: f64) -> Option<Vec<String>> {
         other => format!("{other} \\, "),
     };
     let last = product.above.len().saturating_sub(1);
-    for (at, factor) in product.above.iter().enumerate() {
-        let shown = latex::factor(factor, at == last);
+    // A constant that is a numeral stands first, with a dot behind another number.
+    let (numerals, others): (Vec<&Node>, Vec<&Node>) =
+        product.above.iter().partition(|own| latex::is_numeral(own));
+    for (at, factor) in numerals.into_iter().chain(others).enumerate() {
+        let mut shown = latex::factor(factor, at == last);
+        let dotted = latex::is_numeral(factor) && (at > 0 || open.ends_with(" \\, "));
+        if dotted {
+            shown = latex::behind_number(factor, &shown);
+            open = open.trim_end_matches("\\, ").to_owned();
+        }
         // What the line of the first piece leaves, behind the number in front.
         let left = if at == 0 { first - width(&open) } else { room };
         let in_pieces = |left: f64| match factor {
@@ -510,7 +521,7 @@ fn factors(product: &Product, first: f64, room: f64) -> Option<Vec<String>> {
         }
         own[0] = format!("{open}{}", own[0]);
         open = String::new();
-        if at > 0 {
+        if at > 0 && !dotted {
             own[0] = format!("\\, {}", own[0]);
         }
         pieces.extend(own);
@@ -523,10 +534,36 @@ fn factors(product: &Product, first: f64, room: f64) -> Option<Vec<String>> {
     Some(pieces)
 }
 
+/// Plain words in Markdown: what would begin a formula, a piece of code, a tag, an emphasis or a link is escaped, and at the start of
+/// a paragraph what would make it a heading, a quotation, a list or a table.
+fn in_markdown_words(text: &str, first: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let mut behind = text.char_indices().peekable();
+    while let Some((place, character)) = behind.next() {
+        let next = behind.peek().map(|(_, next)| *next);
+        let escaped = match character {
+            '\\' | '`' | '*' | '_' | '$' | '<' => true,
+            // `&lt;` would be a character of its own.
+            '&' => next.is_some_and(|next| next.is_alphanumeric() || next == '#'),
+            ']' => next.is_some_and(|next| "([:".contains(next)),
+            '#' | '>' | '-' | '+' | '=' | '~' | '|' => first && place == 0,
+            '.' | ')' => first && digits > 0 && place == digits,
+            _ => false,
+        };
+        if escaped {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    out
+}
+
 pub(crate) fn in_markdown(item: &Item) -> String {
     let spans = |spans: &[Span]| {
+        let start = spans.as_ptr();
         let span = |span: &Span| match span {
-            Span::Words(text) => text.replace('_', "\\_").replace('*', "\\*"),
+            Span::Words(text) => in_markdown_words(text, std::ptr::eq(span, start)),
             Span::Stated(text) => format!("`{text}`"),
             Span::Math(_) => span_in_latex(span),
             // Equations in Markdown have no numbers.

@@ -52,12 +52,14 @@ impl Derivation<'_> {
         let name = &self.symbols().array(own.variable).name;
         let mut builder = Builder::new(self.scope(), own.letters);
         let subscripts = builder.subscripts_of(own.letters);
-        let covariance = Node::element(&format!("K_{name}"), subscripts);
-        let mut rows = vec![Row::equal(covariance, builder.expression(own.covariance))];
+        let scope = self.scope();
+        let (covariance, root, white) = (scope.covariance(name), scope.root(name), scope.whitened(name));
+        let element = Node::element(&covariance, subscripts);
+        let mut rows = vec![Row::equal(element, builder.expression(own.covariance))];
 
         let letters = self.symbols().array(own.variable).letters.clone();
         let mut builder = Builder::new(self.scope(), &letters);
-        let delta = Node::element(&format!("delta_{name}"), builder.subscripts_of(&letters));
+        let delta = Node::element(&white, builder.subscripts_of(&letters));
         let value = |array: ArrayId, letters: &[LetterId]| Factor {
             atom: Atom::Value(array, letters.iter().map(|letter| Subscript::Letter(*letter)).collect()),
             power: 1,
@@ -73,7 +75,7 @@ impl Derivation<'_> {
 
         // The density of one slice, in the notation of the field.
         let mut builder = Builder::new(self.scope(), &letters);
-        let matrix = Node::element(&format!("K_{name}"), builder.subscripts_of(plates));
+        let matrix = Node::element(&covariance, builder.subscripts_of(plates));
         let determinant = Node::call(Call::Function(Function::LogDeterminant), matrix);
         let squares = builder.summed(&[*row], |_| delta.raised(Node::number(2.0)));
         let half = |node: Node| Node::product(Number::of(-0.5), vec![node], Vec::new());
@@ -83,18 +85,18 @@ impl Derivation<'_> {
         let left = Node::log(Node::Density(vec![self.slice(own)], Vec::new()));
         rows.push(Row::equal(left, Node::add(vec![half(determinant), half(squares), constant])));
 
-        let transposed = || Node::name(&format!("C_{name}'"));
-        let factors = vec![transposed(), Node::name(&format!("C_{name}"))];
+        let transposed = || Node::name(&format!("{root}'"));
+        let factors = vec![transposed(), Node::name(&root)];
         let text = vec![
             Span::Math(Node::times(factors)),
             words(" = "),
-            Span::Math(Node::name(&format!("K_{name}"))),
+            Span::Math(Node::name(&covariance)),
             words(" with "),
             Span::Math(transposed()),
             words(" lower triangular, so that "),
-            Span::Math(Node::name(&format!("delta_{name}"))),
+            Span::Math(Node::name(&white)),
             words(" is standard normal, and "),
-            Span::Math(Node::name(&format!("C_{name}'^-1"))),
+            Span::Math(Node::name(&format!("{root}'^-1"))),
             words(" is computed once, before the fit."),
         ];
         vec![Item::Rows(rows), Item::Paragraph(text)]
@@ -118,14 +120,14 @@ impl Derivation<'_> {
         let sentence = |own: Whitened<'_>| {
             let name = &self.symbols().array(own.variable).name;
             let slice = self.slice(&own);
-            let factor = |suffix: &str| Node::name(&format!("C_{name}{suffix}"));
+            let root = Node::name(&self.scope().root(name));
             let slope = Node::call(Call::Named(format!("{objective}'")), slice.clone());
             Item::Paragraph(vec![
                 Span::Math(slice),
                 words(" is updated in "),
-                Span::Math(Node::name(&format!("delta_{name}"))),
+                Span::Math(Node::name(&self.scope().whitened(name))),
                 words(", with the derivative "),
-                Span::Math(Node::times(vec![factor(""), slope])),
+                Span::Math(Node::times(vec![root, slope])),
                 words("; the objective is that of "),
                 Span::Math(Node::name(name)),
                 words(" itself."),

@@ -70,7 +70,7 @@ impl Derivation<'_> {
     }
 
     /// What may lower the bound, by design.
-    fn exceptions(&self, items: &[SweepItem], what: &str) -> Vec<String> {
+    pub(super) fn exceptions(&self, items: &[SweepItem], what: &str) -> Vec<String> {
         let mut lines = Vec::new();
         if self.run.other_allocations {
             lines.push(format!(

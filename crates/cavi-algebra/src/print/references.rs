@@ -102,13 +102,14 @@ impl Derivation<'_> {
         let equations = self.equations;
         let moved: Vec<&Block> = equations.blocks.iter().filter(|own| own.mode != Mode::Fixed).collect();
         let points = moved.iter().filter(|own| own.is_point()).count();
+        // A factor of q that keeps its start is a factor of the bound like any other.
         let mut all = Vec::new();
         let mut add = |used: bool, of: &'static str, references: &[Reference]| {
             if used {
                 all.push(Source { of, references: references.to_vec() });
             }
         };
-        let factors = points < moved.len() || !self.implicit().is_empty();
+        let factors = self.has_distribution();
         add(
             factors,
             "The bound under a product of factors, and its maximum over each",

@@ -39,9 +39,10 @@ impl Derivation<'_> {
 
     /// With points in the place of q the allocations are the posterior of the latent classes.
     fn is_em(&self) -> Option<Vec<Span>> {
-        let moved = |block: &&Block| block.mode != Mode::Fixed;
-        let blocks: Vec<&Block> = self.equations.blocks.iter().filter(moved).collect();
+        // A factor of q that keeps its start is averaged over like any other.
+        let blocks = &self.equations.blocks;
         let points = blocks.iter().filter(|block| block.is_point()).count();
+        let kept = |block: &Block| block.is_point() || block.mode == Mode::Fixed;
         if points == 0 || self.equations.sites.is_empty() || self.run.other_allocations {
             return None;
         }
@@ -49,6 +50,9 @@ impl Derivation<'_> {
             "All variables are points, so that nothing is averaged over them: the allocations are the posterior probabilities of the \
              latent classes behind the sums, and the bound is the log joint itself there. Setting the allocations is the E step \
              and each update an M step: the algorithm is EM (Dempster, Laird and Rubin 1977)."
+        } else if points < blocks.len() && blocks.iter().all(kept) {
+            "The updates of the points are the M step of a variational EM algorithm, whose E step are the allocations; the other \
+             factors of q keep their start."
         } else if points < blocks.len() {
             "The updates of the points are the M step of a variational EM algorithm, whose E step are the other factors of q \
              and the allocations."
@@ -58,12 +62,14 @@ impl Derivation<'_> {
         Some(vec![words(text)])
     }
 
-    /// Whether all that moves are allocations and points with closed forms, so that the algorithm is EM.
+    /// Whether all variables are points with closed forms, so that with the allocations the algorithm is EM.
     pub(super) fn is_all_points(&self) -> bool {
-        let mut moved = self.equations.blocks.iter().filter(|own| own.mode != Mode::Fixed).peekable();
-        let any = moved.peek().is_some();
+        let blocks = &self.equations.blocks;
         let closed = |own: &Block| own.is_point() && own.ascent.is_none() && own.by.is_none();
-        any && moved.all(closed) && !self.equations.sites.is_empty() && !self.run.other_allocations
+        !blocks.is_empty()
+            && blocks.iter().all(closed)
+            && !self.equations.sites.is_empty()
+            && !self.run.other_allocations
     }
 
     /// The bound with a latent class behind each unit of a count is the same.
@@ -126,6 +132,14 @@ impl Derivation<'_> {
         if natural.iter().any(|own| own.coefficient.is_zero() || may_vanish(&own.coefficient)) {
             return Vec::new();
         }
+        // With its constants at 0 in what is left of it, too, the ratio would be another one.
+        let held = |array: ArrayId| {
+            follows_from(self.symbols(), array, &constants)
+                && natural.iter().any(|own| own.coefficient.mentions(array))
+        };
+        if (0..self.symbols().arrays.len()).map(ArrayId::from).any(held) {
+            return Vec::new();
+        }
         let empty = natural.iter().any(|own| may_be_empty(&own.coefficient));
         let value = resolve(&mut symbols, &ratio, &natural, &[], &[]);
         let mut builder = Builder::new(self.scope_with(&symbols), &block.plates);
@@ -162,6 +176,17 @@ fn only_constants(symbols: &Symbols, sum: &Sum) -> Option<Vec<ArrayId>> {
     let named = own.name.starts_with(char::is_alphabetic);
     (own.kind == ArrayKind::Constant && factor.power == 1 && term.sums.is_empty() && named)
         .then(|| vec![*array])
+}
+
+/// Whether an array is one of some constants, or is computed from them.
+fn follows_from(symbols: &Symbols, array: ArrayId, constants: &[ArrayId]) -> bool {
+    let mut found = constants.contains(&array);
+    if let Some(value) = &symbols.array(array).value {
+        value.visit_values(&mut |read, _| {
+            found = found || read != array && follows_from(symbols, read, constants);
+        });
+    }
+    found
 }
 
 /// Whether a coefficient is 0 for some elements: where an entry is not observed, and nothing is summed.

@@ -1,10 +1,11 @@
 //! What printing may look up, and the names it gives to what has none.
 
 use crate::equations::{Auxiliary, Block, Equations, Site};
-use crate::symbols::{AuxiliaryId, AxisId, LetterId, SiteId, Symbols};
+use crate::expression::{Expression, MatrixFunction};
+use crate::symbols::{ArrayId, AuxiliaryId, AxisId, LetterId, SiteId, Symbols};
 
 use super::named::Named;
-use super::words::plain;
+use super::words::{letter, plain};
 
 /// What the names of an expression stand for.
 #[derive(Clone, Copy, Debug)]
@@ -60,9 +61,56 @@ impl<'a> Scope<'a> {
         arrays.chain(self.taken.iter().map(String::as_str))
     }
 
+    /// Whether a variable, a deterministic name or a letter is called so, numbers behind it left out.
     pub(super) fn is_taken(&self, name: &str) -> bool {
         let stem = |own: &str| plain(own).trim_end_matches(|c: char| c.is_ascii_digit() || c == '_') == name;
-        self.names().any(stem)
+        self.names().any(stem) || self.symbols.letters.iter().any(|letter| stem(&letter.name))
+    }
+
+    /// The capitals that stand for sizes of axes.
+    pub(super) fn capitals(&self) -> impl Iterator<Item = String> {
+        (0..self.symbols.axes.len()).filter_map(|axis| self.capital(AxisId::from(axis)))
+    }
+
+    /// Whether a variable, a deterministic name or a letter looks like a symbol where it is typeset: `x1` looks like `x_1`.
+    fn looks_taken(&self, symbol: &str) -> bool {
+        let shown = letter(symbol);
+        let mut letters = self.symbols.letters.iter().map(|own| own.name.as_str());
+        letters.any(|own| letter(own) == shown) || self.names().any(|own| letter(own) == shown)
+    }
+
+    /// The first symbol of a process that looks like nothing else: `K_d`, else `Sigma_d`.
+    fn of_process(&self, symbols: [&str; 3], variable: &str) -> String {
+        let known = symbols.iter().map(|own| format!("{own}_{variable}"));
+        let further = (2..).map(|number| format!("{}_{variable}_{number}", symbols[2]));
+        known.chain(further).find(|own| !self.looks_taken(own)).expect("not all numbers are taken")
+    }
+
+    /// What the covariance of a Gaussian process is called.
+    pub(crate) fn covariance(&self, variable: &str) -> String {
+        self.of_process(["K", "Sigma", "cov"], variable)
+    }
+
+    /// What the matrix is called whose square the covariance of a Gaussian process is.
+    pub(crate) fn root(&self, variable: &str) -> String {
+        self.of_process(["C", "R", "root"], variable)
+    }
+
+    /// What the variables are called in which a Gaussian process is standard normal.
+    pub(crate) fn whitened(&self, variable: &str) -> String {
+        self.of_process(["delta", "epsilon", "white"], variable)
+    }
+
+    /// The name of an array on the page: its own, and of a matrix that the derivation itself makes, the inverse of a transposed
+    /// [`Scope::root`], one that looks like nothing else.
+    pub(crate) fn name_of(&self, array: ArrayId) -> String {
+        let own = self.symbols.array(array);
+        match (&own.value, own.name.strip_prefix("C_").and_then(|rest| rest.strip_suffix("'^-1"))) {
+            (Some(Expression::OfMatrix(MatrixFunction::Whitening, ..)), Some(variable)) => {
+                format!("{}'^-1", self.root(variable))
+            }
+            _ => own.name.clone(),
+        }
     }
 
     fn first_free(&self, names: &[&'static str], count: usize) -> Vec<String> {
@@ -133,14 +181,13 @@ impl<'a> Scope<'a> {
 
     /// What the objective of a point is called.
     pub(crate) fn objective(&self) -> String {
-        self.first_free(&OBJECTIVE, 1).remove(0)
+        let free = |name: &&str| !self.is_taken(name) && self.capitals().all(|own| own != *name);
+        OBJECTIVE.into_iter().find(free).unwrap_or("objective").to_owned()
     }
 
     /// What log-normalisers are called: a letter that is neither a variable nor the size of an axis.
     pub(crate) fn normaliser(&self) -> String {
-        let capitals: Vec<String> =
-            (0..self.symbols.axes.len()).filter_map(|axis| self.capital(AxisId::from(axis))).collect();
-        let free = |name: &&str| !self.is_taken(name) && !capitals.iter().any(|own| own == *name);
+        let free = |name: &&str| !self.is_taken(name) && self.capitals().all(|own| own != *name);
         ["A", "B", "G"].into_iter().find(free).unwrap_or("log_normaliser").to_owned()
     }
 

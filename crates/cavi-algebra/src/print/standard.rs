@@ -121,6 +121,35 @@ pub enum Formula {
     MultivariateDigamma(Box<Formula>),
 }
 
+impl Formula {
+    /// The formula with something in the place of each natural parameter.
+    pub(crate) fn with_naturals(&self, to: &dyn Fn(usize) -> Formula) -> Formula {
+        let one = |inner: &Formula| Box::new(inner.with_naturals(to));
+        let all = |parts: &[Formula]| parts.iter().map(|part| part.with_naturals(to)).collect();
+        match self {
+            Formula::Natural(index) => to(*index),
+            Formula::Parameter(_) | Formula::Number(_) | Formula::Size => self.clone(),
+            Formula::Add(parts) => Formula::Add(all(parts)),
+            Formula::Multiply(parts) => Formula::Multiply(all(parts)),
+            Formula::Divide(left, right) => Formula::Divide(one(left), one(right)),
+            Formula::LogBesselK(left, right) => Formula::LogBesselK(one(left), one(right)),
+            Formula::MatrixVector(left, right) => Formula::MatrixVector(one(left), one(right)),
+            Formula::Outer(left, right) => Formula::Outer(one(left), one(right)),
+            Formula::Apply(function, inner) => Formula::Apply(*function, one(inner)),
+            Formula::Negate(inner) => Formula::Negate(one(inner)),
+            Formula::PositivePart(inner) => Formula::PositivePart(one(inner)),
+            Formula::Digamma(inner) => Formula::Digamma(one(inner)),
+            Formula::Normalised(inner) => Formula::Normalised(one(inner)),
+            Formula::Total(inner) => Formula::Total(one(inner)),
+            Formula::Inverse(inner) => Formula::Inverse(one(inner)),
+            Formula::Symmetric(inner) => Formula::Symmetric(one(inner)),
+            Formula::LogDeterminant(inner) => Formula::LogDeterminant(one(inner)),
+            Formula::LogMultivariateGamma(inner) => Formula::LogMultivariateGamma(one(inner)),
+            Formula::MultivariateDigamma(inner) => Formula::MultivariateDigamma(one(inner)),
+        }
+    }
+}
+
 /// A parameter with the letters it is printed over.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {

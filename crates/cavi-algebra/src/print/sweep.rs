@@ -204,25 +204,8 @@ impl Derivation<'_> {
         line.extend(separated(stated));
         line.push(words("; what is not given starts at random."));
         let takes = |what: &str| self.run.start.iter().any(|own| own.contains(&format!("{what}(")));
-        let math = |node: Node| Span::Math(node);
-        let root = || Node::call(Call::Function(Function::Sqrt), Node::name("N"));
-        let scaled = || Node::times(vec![Node::name("V"), Node::name("S")]);
         if takes("pca") {
-            line.extend([
-                words(" Principal components (pca) are the leading singular vectors "),
-                math(Node::name("U")),
-                words(" and "),
-                math(Node::name("V")),
-                words(" and values "),
-                math(Node::name("S")),
-                words(" of the data, centred over their first axis, of size "),
-                math(Node::name("N")),
-                words(": a variable over that axis starts at "),
-                math(Node::times(vec![root(), Node::name("U")])),
-                words(", any other at "),
-                math(Node::product(Number::one(), vec![scaled()], vec![root()])),
-                words("."),
-            ]);
+            line.extend(self.principal_components());
         }
         if takes("kmeans") {
             line.push(words(
@@ -231,6 +214,49 @@ impl Derivation<'_> {
             ));
         }
         Some(line)
+    }
+
+    /// What `pca` is, in symbols that stand for nothing else on the page.
+    fn principal_components(&self) -> Vec<Span> {
+        let [left, right, values] =
+            [["U", "P", "left"], ["V", "Q", "right"], ["S", "D", "values"]].map(|own| self.free_symbol(own));
+        let math = |name: &str| Span::Math(Node::name(name));
+        let size =
+            self.size_of_components().unwrap_or_else(|| Node::name(self.free_symbol(["N", "M", "size"])));
+        let root = || Node::call(Call::Function(Function::Sqrt), size.clone());
+        let scaled = Node::times(vec![Node::name(right), Node::name(values)]);
+        vec![
+            words(" Principal components (pca) are the leading singular vectors "),
+            math(left),
+            words(" and "),
+            math(right),
+            words(" and values "),
+            math(values),
+            words(" of the data, centred over their first axis, of size "),
+            Span::Math(size.clone()),
+            words(": a variable over that axis starts at "),
+            Span::Math(Node::times(vec![root(), Node::name(left)])),
+            words(", any other at "),
+            Span::Math(Node::product(Number::one(), vec![scaled], vec![root()])),
+            words("."),
+        ]
+    }
+
+    /// The size of the first axis of the data that `pca` takes, where all of them have the same.
+    fn size_of_components(&self) -> Option<Node> {
+        let symbols = self.symbols();
+        let arguments = self.run.start.iter().filter_map(|own| own.split_once("pca(")).map(|(_, own)| own);
+        let mut axes = arguments.map(|own| {
+            let end = own.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(own.len());
+            let letter = *symbols.array(symbols.find(&own[..end])?).letters.first()?;
+            symbols.letter(letter).parent.is_none().then(|| symbols.letter(letter).axis)
+        });
+        let first = axes.next()??;
+        if !axes.all(|own| own == Some(first)) {
+            return None;
+        }
+        let (axis, capital) = (symbols.axis(first).name.clone(), self.scope().capital(first));
+        Some(Node::Size { axis, capital, ancestors: Vec::new() })
     }
 
     fn restarts(&self) -> Option<String> {

@@ -109,6 +109,17 @@ pub(crate) fn name(text: &str) -> Name {
             if subscripts.is_empty() { String::new() } else { format!("_{{{}}}", subscripts.join(",")) };
         return Name { base: format!("({base}{below}^{{-\\top}})"), primes: 0, subscripts: Vec::new() };
     }
+    // A name that is set word for word, since its symbol stands for another one.
+    if let Some((word, behind)) = text.strip_prefix('`').and_then(|own| own.split_once('`')) {
+        let (behind, old) = behind.strip_suffix('~').map_or((behind, false), |own| (own, true));
+        let primes = behind.chars().filter(|c| *c == '\'').count();
+        let base = match behind.starts_with("_bar") {
+            true => format!("\\overline{{{}}}", upright(word)),
+            false => upright(word),
+        };
+        let base = if old { format!("\\tilde{{{base}}}") } else { base };
+        return Name { base, primes, subscripts: Vec::new() };
+    }
     // `sigma^2` is one symbol.
     if let Some(bare) = text.strip_suffix("^2") {
         let own = name(bare);
@@ -227,6 +238,9 @@ mod tests {
         assert_eq!(show("logdet(K)"), "\\ln|K|_");
         assert_eq!(show("habit"), "\\mathrm{habit}_");
         assert_eq!(show("user_bias"), "\\mathrm{user\\_bias}_");
+        assert_eq!(show("`x_1`"), "\\mathrm{x\\_1}_");
+        assert_eq!(show("`x_1`_bar"), "\\overline{\\mathrm{x\\_1}}_");
+        assert_eq!(show("`x_1`~"), "\\tilde{\\mathrm{x\\_1}}_");
         assert_eq!(show("exposure_bar"), "\\overline{\\mathrm{exposure}}_");
         assert_eq!(show("theta"), "\\theta_");
         assert_eq!(show("θ"), "\\theta_");

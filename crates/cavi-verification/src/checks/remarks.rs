@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::page::Page;
 use crate::read::Tree;
-use crate::rows::{Row, at_row};
+use crate::rows::{Row, at_row, free_names};
 use crate::tally::{Tally, deviation};
 use crate::value::Reader;
 
@@ -25,16 +25,22 @@ impl Page<'_> {
             let id = id.ok_or_else(|| at_row(row, "no factor of q has it"))?;
             let mut bound = self.bound.clone();
             let prior = self.subject.equations.block(id).prior.iter();
+            let stated = free_names(row);
             for factor in prior.flat_map(|sum| &sum.terms).flat_map(|term| &term.factors) {
                 if let Atom::Value(constant, _) = &factor.atom
                     && let Some(BoundArray::Dense { values, .. }) = &mut bound.arrays[constant.index()]
                 {
+                    // Both sides would be 0, or no number, whatever they are.
+                    if stated.contains(&self.symbols().array(*constant).name) {
+                        return Err(at_row(row, "it holds a constant that is taken for 0"));
+                    }
                     values.fill(0.0);
                 }
             }
             let about = format!("q({name}");
-            let stated = |own: &&Row| own.section == "Updates" && own.about.starts_with(&about);
-            let parameters = self.rows.iter().filter(stated).filter(|own| matches!(own.left, Tree::Name(..)));
+            let of_update = |own: &&Row| own.section == "Updates" && own.about.starts_with(&about);
+            let parameters =
+                self.rows.iter().filter(of_update).filter(|own| matches!(own.left, Tree::Name(..)));
             let parameters: Vec<&Row> = parameters.collect();
             let Some(mut letters) = self.letters_of_copy(id, rng) else { continue };
             let mut reader = Reader::new(self.subject, &bound, self.alternatives);

@@ -2,7 +2,7 @@
 //! from the natural parameters that are printed.
 
 use cavi_algebra::print::{Format, Standard as _};
-use cavi_algebra::{BlockId, Mode, Statistic};
+use cavi_algebra::{BlockId, Elementary, Mode, Statistic};
 use cavi_families::{Batch, Extent, posterior, views, views_mut};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -13,15 +13,97 @@ use crate::rows::{Row, at_row, defined, letters_in, rows, unassigned};
 use crate::tally::{Tally, deviation};
 use crate::world::World;
 
+/// How far apart the coefficients of a point may be for its mode to be compared to 1e-7.
+const FAR: f64 = 1e8;
+
 impl Page<'_> {
     /// The standard form of each block: what it says of the parameters, the expectations and the entropy of q is what the
     /// family computes from the natural parameters that are printed above it.
     pub(crate) fn check_standard(&self, rng: &mut ChaCha8Rng, tally: &mut Tally) -> Result<(), String> {
         for (index, block) in self.subject.equations.blocks.iter().enumerate() {
-            if !block.is_point() && block.mode != Mode::Fixed {
+            if block.is_point() {
+                self.check_mode(BlockId::from(index), rng, tally)?;
+            } else if block.mode != Mode::Fixed {
                 self.check_family(BlockId::from(index), rng, tally)?;
             }
         }
+        Ok(())
+    }
+
+    /// The closed form of a point: what it says is the mode that the family computes from the coefficients that are printed, those of
+    /// logs at least 0 where the program says `clamp`.
+    fn check_mode(&self, id: BlockId, rng: &mut ChaCha8Rng, tally: &mut Tally) -> Result<(), String> {
+        let block = self.subject.equations.block(id);
+        // The inverse of a matrix inside a formula has no name to be read by, and groups of a slice sum to 1 each for itself.
+        let family = posterior(block.family);
+        let is_vector =
+            family.statistics().iter().all(|own| matches!(own.extent, Extent::Scalar | Extent::Vector));
+        let ragged = block.ragged_slice(self.symbols()).is_some();
+        if block.ascent.is_some() || block.members.len() > 1 || !is_vector || ragged {
+            return Ok(());
+        }
+        let rows = rows(&self.derivation.printed_steps(id, Format::Text), self.symbols())?;
+        let rows = || rows.iter().filter(|row| row.section == "Update");
+        let mode = rows().find(|row| matches!(row.left, Tree::Name(..)) && ["=", "∝"].contains(&row.sign));
+        let (Some(mode), Some(letters)) = (mode, self.letters_of_copy(id, rng)) else { return Ok(()) };
+        let reader = self.reader();
+        let values = |row: &Row| -> Result<Vec<f64>, String> {
+            let mut at = letters.clone();
+            let range = Range { letters: unassigned(&row.left, &at), conditions: Vec::new() };
+            let mut found = Vec::new();
+            let each = reader.each(&range, Some(&row.left), &mut at, &mut |at| {
+                found.push(reader.value(&row.right, at)?);
+                Ok(())
+            });
+            each.map_err(|own| at_row(row, &own)).map(|()| found)
+        };
+        let mut coefficients = Vec::new();
+        for (row, own) in rows().filter(|row| matches!(row.left, Tree::Call(..))).zip(family.statistics()) {
+            let mut column = values(row)?;
+            let logs = [Elementary::Log, Elementary::LogComplement];
+            let of_log = matches!(own.statistic.0.as_slice(), [(_, own)] if logs.contains(own));
+            if block.clamp && of_log {
+                column.iter_mut().for_each(|value| *value = value.max(0.0));
+            }
+            // Of data without a square or a rate the formula is 0/0, and the family has another.
+            if !of_log && column.contains(&0.0) {
+                return Ok(());
+            }
+            coefficients.push(column);
+        }
+        let mut printed = values(mode)?;
+        if mode.sign == "∝" {
+            let total: f64 = printed.iter().sum();
+            printed.iter_mut().for_each(|value| *value /= total);
+        }
+        let longest = coefficients.iter().map(Vec::len).max().unwrap_or(0);
+        if coefficients.len() != family.statistics().len() || printed.len() != longest {
+            return Ok(());
+        }
+        // A formula whose terms cancel keeps no digits where coefficients are too far apart; the family takes a form that does.
+        let sizes = coefficients.iter().flatten().map(|value| value.abs()).filter(|size| *size > 0.0);
+        let (least, most) =
+            sizes.fold((f64::INFINITY, 0.0_f64), |(least, most), own| (least.min(own), most.max(own)));
+        if most > FAR * least {
+            return Ok(());
+        }
+        let mut value = vec![0.0; longest];
+        // A few values of a latent may give no largest value.
+        if family.mode(&Batch::of(1, longest), &views(&coefficients), &mut value).is_err() {
+            return Ok(());
+        }
+        let mut largest = 0.0_f64;
+        // 0/0 is 0 at a boundary.
+        for (printed, number) in
+            printed.iter().zip(&value).filter(|(printed, number)| !printed.is_nan() || **number != 0.0)
+        {
+            let own = deviation(*printed, *number);
+            largest = largest.max(own);
+            if own > 1e-7 {
+                return Err(at_row(mode, &format!("{printed} is printed, the family has {number}")));
+            }
+        }
+        tally.equal(mode, largest);
         Ok(())
     }
 
@@ -64,7 +146,7 @@ impl Page<'_> {
         let (natural_rows, rest): (Vec<&Row>, Vec<&Row>) =
             rows.into_iter().partition(|row| match &row.left {
                 Tree::Call(name, _) => {
-                    !["E", "Var", "Cov", "H", "A", "log_normaliser"].contains(&name.as_str())
+                    !["E", "Var", "Cov", "H", "A", "B", "G", "log_normaliser"].contains(&name.as_str())
                 }
                 _ => false,
             });
@@ -102,7 +184,7 @@ impl Page<'_> {
         let mut statistics = stated.expectations(block.family).into_iter().map(|(statistic, _)| statistic);
         for row in rest {
             let numbers = match &row.left {
-                Tree::Call(name, _) if ["H", "A", "log_normaliser"].contains(&name.as_str()) => {
+                Tree::Call(name, _) if ["H", "A", "B", "G", "log_normaliser"].contains(&name.as_str()) => {
                     let mut out = [0.0];
                     family.entropy(&batch, &views(&descriptors), &mut out);
                     out.to_vec()

@@ -225,7 +225,8 @@ impl Page<'_> {
 
 /// Whether a row states a natural parameter.
 fn is_natural(row: &Row) -> bool {
-    const OTHERS: [&str; 9] = ["E", "Var", "Cov", "H", "A", "log_normaliser", "log", "q", "objective"];
+    const OTHERS: [&str; 11] =
+        ["E", "Var", "Cov", "H", "A", "B", "G", "log_normaliser", "log", "q", "objective"];
     row.section == "Update"
         && row.sign == "="
         && matches!(&row.left, Tree::Call(name, inside) if inside.len() == 1 && !OTHERS.contains(&name.as_str()))

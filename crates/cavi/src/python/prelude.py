@@ -20,13 +20,14 @@ def einsum(letters, *factors):
 
 def log_sum_exp(parts, plates):
     """ln of the sum over all categories; each part has the plates first, its categories behind."""
+    parts = [np.asarray(part) for part in parts]
     flat = [part.reshape(part.shape[:plates] + (-1,)) for part in parts]
     return special.logsumexp(np.concatenate(flat, axis=-1), axis=-1)
 
 
 def shares(part, log_total):
     """exp(part - log_total), and 0 where all weights are 0."""
-    log_total = np.asarray(log_total)
+    part, log_total = np.asarray(part), np.asarray(log_total)
     total = log_total.reshape(log_total.shape + (1,) * (part.ndim - log_total.ndim))
     return np.where(np.isneginf(total), 0.0, np.exp(part - np.where(np.isneginf(total), 0.0, total)))
 
