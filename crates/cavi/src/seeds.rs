@@ -4,23 +4,13 @@
 //! another seed would say little else. The n-th seed is the first number of the n-th of many random streams of S, and no other seed has it
 //! but by chance.
 
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::Rng;
 
-/// The first stream of the data sets of `calibrate`.
-pub(crate) const OF_DATA_SETS: u64 = 10 << 40;
+use crate::streams::Streams;
 
-/// The first stream of the fits to them.
-pub(crate) const OF_THEIR_FITS: u64 = 11 << 40;
-
-/// The first stream of the replicates of `check-fit`.
-pub(crate) const OF_REPLICATES: u64 = 12 << 40;
-
-/// The seed with this number, counted from 0, among those that begin at a stream.
-pub(crate) fn nth(seed: u64, first_stream: u64, number: usize) -> u64 {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(first_stream + number as u64);
-    rng.random()
+/// The seed with this number, counted from 0, among those of a use.
+pub(crate) fn nth(seed: u64, streams: Streams, number: usize) -> u64 {
+    streams.at(number).of(seed).random()
 }
 
 #[cfg(test)]
@@ -28,15 +18,16 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::streams::{DATA_SETS, FITS_TO_DATA_SETS, REPLICATES};
 
     #[test]
     fn seeds_beside_each_other_have_no_seed_in_common() {
-        let streams = [OF_DATA_SETS, OF_THEIR_FITS, OF_REPLICATES];
+        let streams = [DATA_SETS, FITS_TO_DATA_SETS, REPLICATES];
         let all: BTreeSet<u64> = (0..4)
             .flat_map(|seed| streams.map(|stream| (seed, stream)))
             .flat_map(|(seed, stream)| (0..100).map(move |number| nth(seed, stream, number)))
             .collect();
         assert_eq!(all.len(), 4 * 3 * 100);
-        assert_eq!(nth(7, OF_DATA_SETS, 3), nth(7, OF_DATA_SETS, 3));
+        assert_eq!(nth(7, DATA_SETS, 3), nth(7, DATA_SETS, 3));
     }
 }

@@ -44,6 +44,12 @@ pub(crate) const SIMULATED: Streams = streams(7 << 40, 1 << 40);
 pub(crate) const SIMULATED_FROM_Q: Streams = streams(8 << 40, 1);
 /// Ties of ranks in a calibration: one for all.
 pub(crate) const TIES: Streams = streams(9 << 40, 1);
+/// Seeds of the data sets of a calibration, one for each.
+pub(crate) const DATA_SETS: Streams = streams(10 << 40, 1 << 40);
+/// Seeds of the fits to them.
+pub(crate) const FITS_TO_DATA_SETS: Streams = streams(11 << 40, 1 << 40);
+/// Seeds of the replicates of a check of a fit, one for each.
+pub(crate) const REPLICATES: Streams = streams(12 << 40, 1 << 40);
 
 impl Streams {
     /// The stream of this number, from 0.
@@ -82,6 +88,9 @@ mod tests {
             SIMULATED,
             SIMULATED_FROM_Q,
             TIES,
+            DATA_SETS,
+            FITS_TO_DATA_SETS,
+            REPLICATES,
         ];
         all.sort_by_key(|own| own.first);
         // Those below are the starts of blocks.

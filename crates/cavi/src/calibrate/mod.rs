@@ -124,7 +124,7 @@ pub fn calibrate(
     let (source, of_source) = from.map_or((compiled, inputs), |own| own);
     let (inputs, of_source) = (to_draw(inputs), to_draw(of_source));
     let wanted = |number: usize| simulate::Asked {
-        seed: seeds::nth(asked.seed, seeds::OF_DATA_SETS, number),
+        seed: seeds::nth(asked.seed, streams::DATA_SETS, number),
         totals: asked.totals.clone(),
     };
     // What is wrong with programs and inputs is found with the first data set.
@@ -136,7 +136,7 @@ pub fn calibrate(
             return Err(Error::Stopped);
         }
         let drawn = simulate::from_prior_by_rows(source, &of_source, &wanted(number))?;
-        let outcome = pair.outcome(&drawn, seeds::nth(asked.seed, seeds::OF_THEIR_FITS, number), asked);
+        let outcome = pair.outcome(&drawn, seeds::nth(asked.seed, streams::FITS_TO_DATA_SETS, number), asked);
         progress(done.fetch_add(1, Ordering::Relaxed) + 1);
         outcome
     });

@@ -38,8 +38,8 @@ use crate::impute::arrays;
 use crate::prepare::Problem;
 use crate::reopen::Reopened;
 use crate::rows::Repeated;
-use crate::seeds;
 use crate::simulate;
+use crate::{seeds, streams};
 use groups::{Group, groups};
 pub use pareto::k_hat;
 pub use statistics::{ALL, Statistic};
@@ -302,7 +302,7 @@ fn statistics_of(fit: &Reopened, asked: &Asked) -> Result<(Vec<Row>, Vec<String>
         if is_stopped(asked.stop.as_ref()) {
             return Err(Error::Stopped);
         }
-        let seed = seeds::nth(asked.seed, seeds::OF_REPLICATES, draw);
+        let seed = seeds::nth(asked.seed, streams::REPLICATES, draw);
         let wanted = simulate::Asked { seed, totals: Vec::new() };
         let drawn = simulate::from_factors(fit, &factors, repeated.as_ref(), &wanted)?;
         let mut found = Vec::new();
