@@ -87,7 +87,8 @@ pub struct Block {
     pub family: FamilyId,
     /// The coefficients of its statistics in the expected log joint, allocations held; in the family's order.
     pub natural: Vec<Natural>,
-    /// The part of `natural` that its own statements contribute, in the same order.
+    /// The part of `natural` that its own statements contribute, in the same order; without what an implicit factor selects there, which is in
+    /// the log partition of that factor.
     pub prior: Vec<Sum>,
     /// Plate letters along which copies stand in a common term, so that they are updated one after another. If a
     /// letter is ragged and its parent is not among them, only copies within one group do.

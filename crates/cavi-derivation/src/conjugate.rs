@@ -103,7 +103,10 @@ fn block(
         let (mut all, mut own) = (Sum::zero(), Sum::zero());
         for entry in collected.iter().filter(|entry| entry.statistic == statistic) {
             let target = derivation.model.statements[entry.statement.index()].target;
-            if draft.members.contains(&target) {
+            // What an implicit factor selects in the block's own statement stands in the log partition of that factor, in the bound too.
+            let in_partition = bounded.statements[entry.statement.index()].shared.is_some()
+                && entry.coefficient.has_allocation();
+            if draft.members.contains(&target) && !in_partition {
                 own = own.plus(entry.coefficient.clone());
             }
             all = all.plus(entry.coefficient.clone());

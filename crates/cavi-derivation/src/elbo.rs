@@ -18,38 +18,24 @@ pub fn elbo(derivation: &mut Derivation, drafts: &[Draft], blocks: &[Block], bou
         let id = StatementId::from(index);
         let target = derivation.model.statements[index].target;
         let paired = block_of(drafts, target).filter(|block| is_paired(&blocks[block.index()]));
-        let mut tight = expected(derivation, drafts, id, paired, &statement.tight, Paired::LeftOut);
-        if let Some(shared) = &statement.shared {
-            elbo.shared.push((id, expected(derivation, drafts, id, paired, shared, Paired::LeftOut)));
-            // The prior of a paired block has the shares of an implicit factor in it, and so has the log partition of that factor, which stands
-            // among these terms: what the prior has beyond `tight` counts once.
-            if paired.is_some() {
-                let mut all = |sum| expected(derivation, drafts, id, paired, sum, Paired::Alone);
-                let twice = all(shared).minus(all(&statement.tight));
-                tight = canonical(&mut derivation.symbols, &tight.minus(twice));
-            }
-        }
+        let tight = expected(derivation, drafts, id, paired, &statement.tight);
         elbo.terms.push((id, tight));
+        if let Some(shared) = &statement.shared {
+            elbo.shared.push((id, expected(derivation, drafts, id, paired, shared)));
+        }
     }
     answered(derivation, drafts, blocks, &bounded.auxiliaries, &elbo);
     elbo
 }
 
-/// What is linear in the statistics of a paired block stands in its prior.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Paired {
-    LeftOut,
-    Alone,
-}
-
-/// The expectation of the terms of a statement: without what is in the prior of a paired block, or that alone.
+/// The expectation of the terms of a statement, without what is linear in the statistics of a paired block: that stands in
+/// its prior.
 fn expected(
     derivation: &mut Derivation,
     drafts: &[Draft],
     id: StatementId,
     paired: Option<BlockId>,
     whole: &Sum,
-    which: Paired,
 ) -> Sum {
     let mut sum = Sum::zero();
     for term in &whole.terms {
@@ -58,8 +44,7 @@ fn expected(
                 let draft = &drafts[block.index()];
                 let open = opened(&mut derivation.symbols, draft, block, term, true);
                 let mut open = open.unwrap_or_else(|_| Sum::term(term.clone()));
-                let alone = which == Paired::Alone;
-                open.terms.retain(|term| draft.members.iter().any(|member| term.mentions(*member)) == alone);
+                open.terms.retain(|term| !draft.members.iter().any(|member| term.mentions(*member)));
                 open
             }
             None => Sum::term(term.clone()),

@@ -1,6 +1,5 @@
 //! Arrays that are observed in part, and latents that are held at values: their blocks have a row for every entry, and those that were
-//! observed are point masses. An entry that a restriction leaves out (`i != j`) is no unknown: it has a row that stays at 0, without a term
-//! in the bound, since a sum over the whole axis reads 0 there.
+//! observed are point masses.
 
 use cavi_algebra::{Block, Equations, LetterId};
 use cavi_families::observed::{at_value, hold};
@@ -15,8 +14,6 @@ use crate::layout::Layout;
 pub struct Observed {
     /// Of each row, whether all of it is.
     seen: Vec<bool>,
-    /// The rows that a restriction leaves out.
-    left_out: Vec<usize>,
     /// Of each element.
     held: Vec<bool>,
     /// Whether any row is observed in part.
@@ -43,7 +40,6 @@ impl Observed {
         let rows: usize = block.plates.iter().map(|letter| bound.size_of(symbols, *letter)).product();
         let mut observed = Observed {
             seen: vec![true; rows],
-            left_out: Vec::new(),
             held: vec![false; rows * width],
             in_part: false,
             values: vec![0.0; rows * width],
@@ -57,12 +53,7 @@ impl Observed {
                 rest /= size;
             }
             let subscripts: Vec<usize> = from.iter().map(|place| at[*place]).collect();
-            // An element of a slice that does not exist is integrated out with those that are missing.
-            let exists = !block.slices[0].is_empty() || symbols.array(*member).has_entry(&subscripts);
-            let (value, seen) = if exists { array.entry(&shape, &subscripts) } else { (0.0, true) };
-            if !exists {
-                observed.left_out.push(entry);
-            }
+            let (value, seen) = array.entry(&shape, &subscripts);
             observed.values[entry] = value;
             observed.held[entry] = seen;
             observed.seen[entry / width] &= seen;
@@ -76,11 +67,6 @@ impl Observed {
     /// The observed value of a row.
     pub fn row(&self, row: usize) -> Option<&[f64]> {
         self.seen[row].then(|| &self.values[row * self.width..(row + 1) * self.width])
-    }
-
-    /// Whether the entry of a row of one element exists.
-    pub fn exists(&self, row: usize) -> bool {
-        self.left_out.binary_search(&row).is_err()
     }
 
     /// The observed rows with their values.
@@ -165,13 +151,8 @@ impl Observed {
             Extent::Vector => n,
             Extent::Matrix | Extent::Pairs => n * n,
         };
-        for (place, row) in rows.enumerate() {
-            let Some(value) = self.row(row) else { continue };
-            let out = &mut out[place * width..(place + 1) * width];
-            match self.exists(row) {
-                true => at_value(&own.statistic, value, out),
-                false => out.fill(0.0),
-            }
+        for (place, value) in rows.enumerate().filter_map(|(place, row)| Some((place, self.row(row)?))) {
+            at_value(&own.statistic, value, &mut out[place * width..(place + 1) * width]);
         }
     }
 

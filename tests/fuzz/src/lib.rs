@@ -126,7 +126,7 @@ fn asked<T>(bytes: &[u8], read: impl FnOnce(&Path, &[u8], &ReadOptions<'_>) -> T
 
 /// A data file, read from memory. What comes back has values for all its entries, and positions within its shape.
 pub fn readers(bytes: &[u8]) {
-    asked(bytes, |name, rest, options| looked_through(name, rest, options));
+    asked(bytes, looked_through);
 }
 
 /// The same file read from memory and from a disk, block by block, with lists in memory and on disk: all find the same content, or all refuse

@@ -583,9 +583,15 @@ impl Derivation<'_> {
             parts.push(Part { node, note: Some(("prior".to_owned(), Vec::new())) });
         }
         if !rest.is_zero() {
-            let others = self.equations.statements.iter().filter(|statement| {
-                self.touches(statement, block) && !block.members.contains(&statement.target)
+            // Its own statement has a part beside the prior where an implicit factor selects in it.
+            let has_classes =
+                |index: usize| self.equations.elbo.shared.iter().any(|own| own.0.index() == index);
+            let others = self.equations.statements.iter().enumerate().filter(|(index, statement)| {
+                self.touches(statement, block)
+                    && (!block.members.contains(&statement.target)
+                        || has_classes(*index) && rest.has_allocation())
             });
+            let others = others.map(|(_, statement)| statement);
             let names: Vec<Node> = others.map(|statement| self.name(statement.target)).collect();
             let note = if names.is_empty() { None } else { Some(("from".to_owned(), names)) };
             let node = builder.with_old(self.old(block), |builder| builder.sum(&rest));

@@ -174,7 +174,7 @@ fn a_matrix_is_read_by_either_letter_first() {
             ),
             files: &[("S.csv", "1,0.5,0.2\n0.5,1,0.5\n0.2,0.5,1\n"), ("y.csv", "1\n2\n4\n")],
             arguments: &["--data", "y=y.csv", "--set", "S=S.csv"],
-            found: &[("d", &[0.952_381, 1.923_810, 3.238_095])],
+            found: &[("d.value", &[0.952_381, 1.923_810, 3.238_095])],
             elbo: None,
         });
     }

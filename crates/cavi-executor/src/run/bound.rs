@@ -191,10 +191,7 @@ impl State<'_> {
                     .iter()
                     .map(|column| &column[row * each(column)..(row + 1) * each(column)])
                     .collect();
-                rows[row] = match observed.exists(row) {
-                    true => Observed::pair(family, layout, value, &own),
-                    false => 0.0,
-                };
+                rows[row] = Observed::pair(family, layout, value, &own);
             }
         }
         if let Some(node) = weight {

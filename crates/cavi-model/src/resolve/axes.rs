@@ -537,25 +537,6 @@ impl Resolver<'_> {
         names
     }
 
-    /// Whether another subscript of a reference is a letter that stands for this one.
-    fn names_elsewhere(
-        &self,
-        scope: &Scope,
-        written: &[ast::Subscript],
-        name: &ast::Name,
-        actual: LetterId,
-    ) -> bool {
-        written.iter().any(|subscript| {
-            let other = match subscript {
-                ast::Subscript::Slice(other) => other,
-                ast::Subscript::Reference(inner) if inner.subscripts.is_none() => &inner.name,
-                ast::Subscript::Reference(_) => return false,
-            };
-            let bound = self.letters.get(&other.text).and_then(|letter| scope.find(*letter));
-            other.text != name.text && bound.is_some_and(|bound| bound.actual == actual)
-        })
-    }
-
     /// `:k` as it is written on the right; `own` is the slice of the left that it may be another letter for.
     #[expect(clippy::too_many_arguments, reason = "a subscript, its place, and where its mistakes go")]
     fn written_slice(

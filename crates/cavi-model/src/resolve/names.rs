@@ -32,6 +32,25 @@ impl Resolver<'_> {
         None
     }
 
+    /// Whether another subscript of a reference is a letter that stands for this one.
+    pub fn names_elsewhere(
+        &self,
+        scope: &Scope,
+        written: &[ast::Subscript],
+        name: &ast::Name,
+        actual: LetterId,
+    ) -> bool {
+        written.iter().any(|subscript| {
+            let other = match subscript {
+                ast::Subscript::Slice(other) => other,
+                ast::Subscript::Reference(inner) if inner.subscripts.is_none() => &inner.name,
+                ast::Subscript::Reference(_) => return false,
+            };
+            let bound = self.letters.get(&other.text).and_then(|letter| scope.find(*letter));
+            other.text != name.text && bound.is_some_and(|bound| bound.actual == actual)
+        })
+    }
+
     /// Reports a subscript that is neither a letter nor an array.
     fn unknown_letter(&mut self, name: &ast::Name, axis: Option<AxisId>, target: Option<&str>) {
         if !self.reported.insert(format!("letter {}", name.text)) || self.letters_unknown {

@@ -65,6 +65,24 @@ pub(super) fn missing_on_the_right(
         }
         let place = first.map_or_else(String::new, |first| format!(" (the first is {})", at(id, &first)));
         match model.statement_of(id) {
+            // What a restriction leaves out is no unknown: it counts as observed to be 0.
+            Some(statement) if array.restriction.is_some() && statement.family.latent().is_some() => {
+                let real = statement.family.latent() == Some(Support::Real);
+                match (&mut arrays[id.index()], real) {
+                    (Some(BoundArray::Dense { observed: Some(observed), .. }), true) => {
+                        let cells = observed.iter_mut().enumerate();
+                        cells.for_each(|(cell, seen)| *seen |= !array.has_entry(&position(cell, &sizes)));
+                        latent.push(id);
+                    }
+                    _ => problems.push(
+                        DataError::new(format!(
+                            "`{name}` has missing entries{place}, stands on a right-hand side, and has entries that do not exist by its restriction"
+                        ))
+                        .possible("missing entries of real data under a Normal, in a dense file")
+                        .help(format!("give `{name}` as a dense file, or fill its missing entries")),
+                    ),
+                }
+            }
             Some(statement) if statement.family.latent().is_some() => latent.push(id),
             Some(statement) => problems.push(DataError::new(format!(
                 "`{name}` has missing entries{place} and stands on a right-hand side, and {} has no q for them",
@@ -79,14 +97,17 @@ pub(super) fn missing_on_the_right(
     latent
 }
 
+/// The position in each dimension of a cell in C order.
+fn position(cell: usize, sizes: &[usize]) -> Vec<usize> {
+    let after = |dimension: usize| sizes[dimension + 1..].iter().product::<usize>().max(1);
+    (0..sizes.len()).map(|dimension| cell / after(dimension) % sizes[dimension].max(1)).collect()
+}
+
 /// The first entry that exists and was not observed; for a sparse array the first that is listed and missing, else the first that is
 /// not listed.
 fn first_missing(array: &Array, bound: &BoundArray, sizes: &[usize]) -> Option<Vec<usize>> {
     let cells: usize = sizes.iter().product();
-    let coordinates = |cell: usize| -> Vec<usize> {
-        let after = |dimension: usize| sizes[dimension + 1..].iter().product::<usize>().max(1);
-        (0..sizes.len()).map(|dimension| cell / after(dimension) % sizes[dimension].max(1)).collect()
-    };
+    let coordinates = |cell: usize| position(cell, sizes);
     match bound {
         BoundArray::Dense { observed, .. } => {
             let missing = observed.as_ref()?.iter().enumerate().filter(|(_, seen)| !**seen);
