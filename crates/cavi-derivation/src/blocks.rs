@@ -157,13 +157,16 @@ fn refuse_data(derivation: &mut Derivation, spec: &BlockSpec) {
         BlockKind::Implicit => ("an implicit factor", "implicit factors of latents"),
         _ => ("a joint factor", "joint factors of latents"),
     };
-    let message = format!(
-        "`{name}` is data, whose missing entries are latent: {factor} would forget those that were observed"
-    );
+    let message = format!("`{name}` is data: {factor} would forget the values that were observed");
+    let missing = match symbols.array(*member).absent.missing {
+        true => ": its missing entries then have the q of its own statement",
+        false => "",
+    };
     derivation.diagnostics.push(
-        Diagnostic::error("E0797", message).at(spec.span, "stated here").possible(possible).help(format!(
-            "leave `{name}` out of the line: its missing entries then have the q of its own statement"
-        )),
+        Diagnostic::error("E0797", message)
+            .at(spec.span, "stated here")
+            .possible(possible)
+            .help(format!("leave `{name}` out of the line{missing}")),
     );
 }
 

@@ -5,6 +5,8 @@
 //! them in common at other rows, do not stand in one order.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use cavi_algebra::Symbols;
@@ -64,7 +66,7 @@ fn table<'a>(symbols: &Symbols, inputs: &Inputs, piece: &'a Piece) -> Option<Tab
         let suffix = path.extension().and_then(|suffix| suffix.to_str());
         suffix.is_some_and(|suffix| ["csv", "tsv"].contains(&suffix.to_ascii_lowercase().as_str()))
     };
-    if !path.is_file() || !is_text(path) {
+    if !path.is_file() || !is_text(path) || !has_columns(path) {
         return None;
     }
     let read = |number: usize| {
@@ -79,6 +81,14 @@ fn table<'a>(symbols: &Symbols, inputs: &Inputs, piece: &'a Piece) -> Option<Tab
     let header = entries.remove(0);
     let is_value = header == *name || header == "value" || column.as_ref() == Some(&header);
     (!header.is_empty() && !is_value).then(|| Table { piece, path: path.clone(), header, entries })
+}
+
+/// Whether the first line of a file has several fields, so that one of a single column is not read a second time.
+fn has_columns(path: &Path) -> bool {
+    let mut line = Vec::new();
+    let read =
+        File::open(path).and_then(|file| BufReader::new(file).take(1 << 16).read_until(b'\n', &mut line));
+    read.is_ok() && line.iter().any(|byte| b",;\t".contains(byte))
 }
 
 /// What is wrong with two tables that have most of these entries in common, at other rows.
