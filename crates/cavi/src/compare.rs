@@ -129,8 +129,10 @@ pub fn open(directories: &[&Path], given: Option<&Inputs>) -> Result<Vec<Reopene
 /// order, or the same size where it has none, and so has each of its groups.
 ///
 /// # Errors
-/// Fits of which an axis differs, with the axis, the sizes or the first label that differs, and the two directories.
+/// Fits of which an axis differs, with the axis, the sizes or the first label that differs, and the two directories; fits that held different
+/// latents.
 pub fn refuse_other_axes(fits: &[Reopened], directories: &[&Path]) -> Result<(), DataError> {
+    crate::fixed::refuse_others(directories)?;
     let Some(first) = fits.first() else { return Ok(()) };
     let of = |fit: &'_ Reopened| {
         let given = fit.problem.as_given();

@@ -389,6 +389,36 @@ pub(crate) fn hold_as(directory: &Path, inputs: &mut Inputs) {
     inputs.transpose.retain(|own| !is_held(own));
 }
 
+/// Refuses fits that held different latents, or held them at different values: a factor of q of one is no factor of the other.
+pub(crate) fn refuse_others(directories: &[&Path]) -> Result<(), DataError> {
+    let held = |directory: &Path| -> BTreeMap<String, Option<Vec<u8>>> {
+        let all = of_directory(directory).into_iter();
+        let content = |own: &ArrayInput| match &own.source {
+            Source::File { path, .. } => std::fs::read(path).ok(),
+            _ => None,
+        };
+        all.map(|own| (own.name.clone(), content(&own))).collect()
+    };
+    let Some((first, others)) = directories.split_first() else { return Ok(()) };
+    let own = held(first);
+    for other in others {
+        let theirs = held(other);
+        let Some(name) = own.keys().chain(theirs.keys()).find(|name| own.get(*name) != theirs.get(*name))
+        else {
+            continue;
+        };
+        let (one, two) = (first.display(), other.display());
+        let found = match (own.contains_key(name), theirs.contains_key(name)) {
+            (true, true) => format!("`{name}` was held at other values in `{two}` than in `{one}`"),
+            (true, false) => format!("`{name}` was held in `{one}`, and not in `{two}`"),
+            _ => format!("`{name}` was held in `{two}`, and not in `{one}`"),
+        };
+        return Err(DataError::new(format!("fits that held different latents cannot be averaged: {found}"))
+            .possible("fits with the same `--fix`"));
+    }
+    Ok(())
+}
+
 /// What the fit in a directory held, as `--fix` takes it.
 fn of_directory(directory: &Path) -> Vec<ArrayInput> {
     let Ok(entries) = std::fs::read_dir(directory.join(FOLDER)) else { return Vec::new() };

@@ -284,3 +284,39 @@ fn new_rows_are_centred_by_their_own_means() {
     let far = found.iter().zip([2.0 / 5.01, 5.0 / 5.01]).any(|(own, right)| (own - right).abs() > 1e-6);
     assert!(found.len() == 2 && !far, "{found:?}");
 }
+
+/// A latent that one fit held and another did not has no common q: the average was NaN, or the first fit alone.
+#[test]
+fn fits_that_held_other_latents_are_not_averaged() {
+    let directory = scratch("by_hand_held");
+    let program = "axis n[n]\naxis dim[j]\ndata x[n, j] : real, absent = NA\nm[j] ~ Normal(0, sd = 10)\n\
+        t[j] ~ Gamma(1, rate = 1)\nx[n, j] ~ Normal(m[j], prec = t[j])\n";
+    fs::write(directory.join("own.cavi"), program).unwrap();
+    fs::write(directory.join("x.csv"), "n,a,b\n1,1,2\n2,2,4\n3,0,3\n4,1,1\n").unwrap();
+    fs::write(directory.join("m.csv"), "dim,m\na,1\nb,2\n").unwrap();
+    fs::write(directory.join("other.csv"), "dim,m\na,1\nb,3\n").unwrap();
+    let fits: [(&str, &[&str]); 4] = [
+        ("A", &[]),
+        ("B", &["--fix", "m=m.csv"]),
+        ("C", &["--fix", "m=other.csv"]),
+        ("D", &["--fix", "m=m.csv"]),
+    ];
+    for (out, fixed) in fits {
+        let arguments =
+            ["fit", "own.cavi", "--data", "x=x.csv", "--heldout", "x=0.3", "--out", out, "--quiet"];
+        let output = cavi(&directory, &[&arguments[..], fixed].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+    for (one, two, new, wanted) in [
+        ("A", "B", false, "`m` was held in `B`, and not in `A`"),
+        ("B", "A", true, "`m` was held in `B`, and not in `A`"),
+        ("B", "C", false, "`m` was held at other values in `C` than in `B`"),
+    ] {
+        let data: &[&str] = if new { &["--data", "x=x.csv"] } else { &[] };
+        let output = cavi(&directory, &[&["score", one, two][..], data].concat());
+        let said = text(&output.stderr);
+        assert!(output.status.code() != Some(0) && said.contains(wanted), "{one} {two}: {said}");
+    }
+    let output = cavi(&directory, &["score", "B", "D"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}

@@ -88,6 +88,7 @@ pub fn fit(
     let asked = requested(&compiled.model, "--given", given)?;
     let (hide, ways) = rows.split(&own, asked)?;
     let (first, others) = directories.split_first().expect("rows are those of at least one fit");
+    crate::fixed::refuse_others(directories)?;
     let inputs = &rows.with_constants(inputs, &stored.set);
     let earlier = rows.frozen(inputs, first)?;
     for other in others {
