@@ -146,7 +146,7 @@ fn block(
     if point && !draft.clamp && !wanted.contains(&inverse) {
         for (statistic, _, own) in present() {
             if boundary_mode(&derivation.symbols, statistic, own) {
-                derivation.diagnostics.push(explain::infinite_mode(derivation, drafts, id, own));
+                derivation.diagnostics.push(explain::infinite_mode(derivation, drafts, (id, 0), own));
                 return None;
             }
         }
@@ -254,28 +254,42 @@ fn climbing(
     collected: &[Collected],
     moves: Moves,
 ) -> Option<(Block, Vec<Contribution>)> {
+    if refuse_infinite_mode(derivation, drafts, id, collected) {
+        return None;
+    }
+    Some(ascending(derivation, &drafts[id.index()], moves))
+}
+
+/// Refuses a point on which a prior is infinite at the boundary; whether it is so.
+fn refuse_infinite_mode(
+    derivation: &mut Derivation,
+    drafts: &[Draft],
+    id: BlockId,
+    collected: &[Collected],
+) -> bool {
     let draft = &drafts[id.index()];
     let is_own = |entry: &&Collected| {
         draft.members.contains(&derivation.model.statements[entry.statement.index()].target)
     };
     let own: Vec<&Collected> = collected.iter().filter(is_own).collect();
-    let inverse = Statistic::of(Elementary::Power(-1));
+    let inverse = |member: u8| Statistic(vec![(member, Elementary::Power(-1))]);
     for statistic in dedup(own.iter().map(|entry| &entry.statistic).collect::<Vec<_>>()) {
         let parts = own.iter().filter(|entry| entry.statistic == *statistic);
         let sum = parts.fold(Sum::zero(), |sum, entry| sum.plus(entry.coefficient.clone()));
         let sum = canonical(&mut derivation.symbols, &sum);
         let infinite = boundary_mode(&derivation.symbols, statistic, &sum);
-        if infinite && !own.iter().any(|entry| entry.statistic == inverse) {
-            let diagnostic = explain::infinite_mode(derivation, drafts, id, &sum);
+        let member = statistic.0.first().map_or(0, |(member, _)| *member);
+        if infinite && !own.iter().any(|entry| entry.statistic == inverse(member)) {
+            let diagnostic = explain::infinite_mode(derivation, drafts, (id, member), &sum);
             let repair = format!(
                 "raise it to at least 1, or write `{}(nonnegative)` in place of the prior",
                 explain::flat()
             );
             derivation.diagnostics.push(diagnostic.help(repair));
-            return None;
+            return true;
         }
     }
-    Some(ascending(derivation, draft, moves))
+    false
 }
 
 /// Points of several variables in one block are optimised together, even if each has a closed form by itself.
@@ -287,7 +301,19 @@ fn together(
 ) -> Option<(Block, Vec<Contribution>)> {
     let draft = &drafts[id.index()];
     match ascent(&mut derivation.symbols, drafts, bounded, id) {
-        Ok(Some(moves)) => Some(ascending(derivation, draft, moves)),
+        Ok(Some(moves)) => {
+            // What is linear in statistics of their own statements; what is not has a gradient alone.
+            let mut collected = Vec::new();
+            for statement in (0..bounded.statements.len()).map(StatementId::from).filter(|_| !draft.clamp) {
+                if draft.members.contains(&derivation.model.statements[statement.index()].target) {
+                    for term in bounded.held_by(draft, statement) {
+                        let found = collect(&mut derivation.symbols, drafts, id, statement, term);
+                        collected.extend(found.into_iter().flatten());
+                    }
+                }
+            }
+            climbing(derivation, drafts, id, &collected, moves)
+        }
         Ok(None) => {
             let diagnostic = explain::no_gradient(derivation, draft);
             derivation.complain(diagnostic, Some(draft), None);

@@ -406,11 +406,17 @@ pub fn describe_block(symbols: &Symbols, block: &Block) -> String {
 }
 
 /// A point whose prior has an infinite density on the boundary, and no `clamp`.
-pub fn infinite_mode(derivation: &Derivation, drafts: &[Draft], block: BlockId, prior: &Sum) -> Diagnostic {
+pub fn infinite_mode(
+    derivation: &Derivation,
+    drafts: &[Draft],
+    (block, member): (BlockId, u8),
+    prior: &Sum,
+) -> Diagnostic {
     let draft = &drafts[block.index()];
-    let variable = names(&derivation.symbols, draft);
+    let member = draft.members[usize::from(member)];
+    let variable = &derivation.symbols.array(member).name;
     let text = cavi_algebra::print::text::sum(cavi_algebra::print::Scope::before(&derivation.symbols), prior);
-    let statement = derivation.model.statement_of(draft.members[0]);
+    let statement = derivation.model.statement_of(member);
     let symbols = &derivation.symbols;
     let constants = (0..symbols.arrays.len()).map(ArrayId::from).filter(|array| prior.mentions(*array));
     let is_literal = |array: &ArrayId| symbols.array(*array).name.parse::<f64>().is_ok();
