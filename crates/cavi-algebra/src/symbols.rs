@@ -190,6 +190,16 @@ pub enum Restriction {
     Less(LetterId, LetterId),
 }
 
+impl Restriction {
+    /// Its letters, with the sign between them.
+    pub fn parts(self) -> (LetterId, &'static str, LetterId) {
+        match self {
+            Restriction::Different(left, right) => (left, "!=", right),
+            Restriction::Less(left, right) => (left, "<", right),
+        }
+    }
+}
+
 /// An array of the program. Its dimensions are letters in declared order; the ancestors of a ragged letter are folded
 /// into it: `w[m, j, k]` with `j` ragged in `m` has the dimensions `j, k`.
 #[derive(Clone, Debug)]

@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use cavi_algebra::{
-    ArrayId, ArrayKind, AxisId, Expression, LetterId, MatrixFunction, Restriction, Subscript, Support,
-    Symbols,
+    ArrayId, ArrayKind, AxisId, Expression, LetterId, MatrixFunction, Subscript, Support, Symbols,
 };
 use cavi_families::Family;
 
@@ -216,10 +215,7 @@ fn array(model: &Model, id: ArrayId) -> String {
         }
     }
     if let Some(restriction) = array.restriction {
-        let (left, sign, right) = match restriction {
-            Restriction::Different(left, right) => (left, "!=", right),
-            Restriction::Less(left, right) => (left, "<", right),
-        };
+        let (left, sign, right) = restriction.parts();
         let _ = write!(text, ", {} {sign} {}", letter_name(symbols, left), letter_name(symbols, right));
     }
     if let Some(value) = &array.value {

@@ -118,7 +118,7 @@ pub fn heldout_score(
         let wanted = wanted.map_err(|error| Error::Usage(vec![error]))?.unwrap_or_default();
         let fits = opened(&directories, inputs)?;
         let paths: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
-        compare::refuse_other_axes(&fits, &paths)?;
+        compare::refuse_unlike(&fits, &paths)?;
         let parameters: Vec<&Parameters> = fits.iter().map(|fit| &fit.parameters).collect();
         let first = &fits[0];
         let seed = seed.unwrap_or(first.seed);

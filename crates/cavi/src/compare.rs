@@ -125,13 +125,13 @@ pub fn open(directories: &[&Path], given: Option<&Inputs>) -> Result<Vec<Reopene
     Ok(fits)
 }
 
-/// Refuses to average fits along other axes: q of one is read at the positions of another, so that each axis has the same labels in the same
+/// Refuses to average fits that held different latents, and fits along other axes: q of one is read at the positions of another, so that each axis has the same labels in the same
 /// order, or the same size where it has none, and so has each of its groups.
 ///
 /// # Errors
 /// Fits of which an axis differs, with the axis, the sizes or the first label that differs, and the two directories; fits that held different
 /// latents.
-pub fn refuse_other_axes(fits: &[Reopened], directories: &[&Path]) -> Result<(), DataError> {
+pub fn refuse_unlike(fits: &[Reopened], directories: &[&Path]) -> Result<(), DataError> {
     crate::fixed::refuse_others(directories)?;
     let Some(first) = fits.first() else { return Ok(()) };
     let of = |fit: &'_ Reopened| {

@@ -74,7 +74,7 @@ fn own(arguments: &ScoreArguments, directories: &[&Path], metrics: &[Metric]) ->
         )));
     }
     let mut fits = compare::open(directories, None)?;
-    compare::refuse_other_axes(&fits, directories).map_err(Error::from)?;
+    compare::refuse_unlike(&fits, directories).map_err(Error::from)?;
     if arguments.heldout_totals {
         fits[0].held.given_totals = true;
     }

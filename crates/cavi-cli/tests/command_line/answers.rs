@@ -3,19 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{cavi, scratch, text};
+use crate::common::{cavi, json, run, scratch, text};
 use serde_json::Value;
-
-/// What is printed, and what is noted.
-fn succeed(directory: &Path, line: &str) -> (String, String) {
-    let output = cavi(directory, &line.split(' ').collect::<Vec<_>>());
-    assert_eq!(output.status.code(), Some(0), "{line}: {}", text(&output.stderr));
-    (text(&output.stdout), text(&output.stderr))
-}
-
-fn json(directory: &Path, line: &str) -> Value {
-    serde_json::from_str(&succeed(directory, &format!("{line} --json")).0).expect("JSON on standard output")
-}
 
 /// The message of a mistake.
 fn refused(directory: &Path, line: &str) -> String {
@@ -54,7 +43,7 @@ fn a_class_near_zero_has_an_interval_about_zero() {
     for mean in ["0", "0.000000001"] {
         fs::write(directory.join("m.cavi"), program(mean)).unwrap();
         let fit = "fit m.cavi --data x=t.csv:x --data y=t.csv:y --quiet --force --out f";
-        succeed(&directory, fit);
+        run(&directory, fit);
         let found = json(&directory, "intervals f mu --bootstrap 200 --seed 3");
         let all = found["variables"]["mu"]["intervals"].as_array().expect("two means");
         let near = all.iter().find(|own| number(&own["mean"]) < 1.0).expect("a centre near 0");
@@ -75,7 +64,7 @@ fn statistics_that_some_replicates_lack_are_compared_with_the_others() {
     let line = |cell: u32| format!("c{cell},{},{},0\n", 3 + cell % 3, u32::from(cell == 7) * 4);
     let table: String = (0..40).map(line).collect();
     fs::write(directory.join("y.csv"), format!("cell,A,B,none\n{table}")).unwrap();
-    succeed(&directory, "fit m.cavi --data y=y.csv --quiet --out f");
+    run(&directory, "fit m.cavi --data y=y.csv --quiet --out f");
     let found = json(&directory, "check-fit f --by gene --stat dispersion");
     let rows = found["statistics"].as_array().unwrap();
     let own = rows.iter().find(|own| own["group"] == "B").expect("the rare gene is looked at");
@@ -89,7 +78,7 @@ fn statistics_that_some_replicates_lack_are_compared_with_the_others() {
     assert_eq!(all["n_replicates"], 100);
     // A gene that no cell has, has no variance over the mean.
     assert!(rows.iter().all(|own| own["group"] != "none"), "{found}");
-    let (shown, noted) = succeed(&directory, "check-fit f --by gene --stat dispersion");
+    let (shown, noted) = run(&directory, "check-fit f --by gene --stat dispersion");
     assert!(noted.contains("the data have no value of `dispersion` of `y`, none"), "{noted}");
     assert!(shown.contains(&format!("beyond all  ({count} replicates have a value)")), "{shown}");
 }
@@ -104,7 +93,7 @@ fn standardised_data_are_checked_in_their_own_units() {
             "axis obs[n]\ndata r[n] : real{given}\nm ~ Normal(0, sd = 10)\nt ~ Gamma(1, rate = 1)\nr[n] ~ Normal(m, prec = t)\n"
         );
         fs::write(directory.join("m.cavi"), program).unwrap();
-        succeed(&directory, "fit m.cavi --data r=r.csv --quiet --force --out f");
+        run(&directory, "fit m.cavi --data r=r.csv --quiet --force --out f");
         let found = json(&directory, "check-fit f --stat zeros,mean,max,variance");
         let own = |name: &str| {
             let rows = found["statistics"].as_array().unwrap();
@@ -131,7 +120,7 @@ fn groups_of_groups_are_told_apart_by_all_their_labels() {
     let table =
         "school,class,pupil,y\nA,1,a,1\nA,1,b,2\nA,2,c,5\nA,2,d,7\nB,1,e,10\nB,1,f,11\nB,2,g,20\nB,2,h,24\n";
     fs::write(directory.join("y.csv"), table).unwrap();
-    succeed(&directory, "fit m.cavi --data y=y.csv --quiet --out f");
+    run(&directory, "fit m.cavi --data y=y.csv --quiet --out f");
     let of = |axis: &str| -> Vec<(String, f64)> {
         let found = json(&directory, &format!("check-fit f --stat mean --by {axis}"));
         let rows = found["statistics"].as_array().unwrap().iter();
@@ -151,7 +140,7 @@ fn another_seed_gives_other_replicates_and_other_data_sets() {
     fs::write(directory.join("m.cavi"), program).unwrap();
     let table: String = (0..20).map(|own| format!("{}\n", wave(own))).collect();
     fs::write(directory.join("x.csv"), format!("x\n{table}")).unwrap();
-    succeed(&directory, "fit m.cavi --data x=x.csv --quiet --out f");
+    run(&directory, "fit m.cavi --data x=x.csv --quiet --out f");
     let ends = |seed: u32| {
         let found = json(&directory, &format!("check-fit f --stat mean --draws 20 --seed {seed}"));
         let own = &found["statistics"][0];
@@ -192,7 +181,7 @@ fn probabilities_and_densities_are_not_compared() {
     for (name, program) in programs {
         fs::write(directory.join(format!("{name}.cavi")), format!("{head}{program}")).unwrap();
         let fit = format!("fit {name}.cavi --data y=y.csv --heldout y=0.2 --seed 3 --quiet --out {name}");
-        succeed(&directory, &fit);
+        run(&directory, &fit);
     }
     for pair in ["binary real", "real count", "count normal"] {
         let said = refused(&directory, &format!("compare {pair}"));
@@ -200,12 +189,12 @@ fn probabilities_and_densities_are_not_compared() {
     }
     assert!(json(&directory, "compare real normal")["best"].is_string());
     // The page leaves out what is not of the kind of the best.
-    succeed(&directory, "report binary real --out page.html");
+    run(&directory, "report binary real --out page.html");
     let page = fs::read_to_string(directory.join("page.html")).unwrap();
     assert!(page.contains("gives probabilities, and the other densities"));
     // And it says which of the two a score is.
     for (name, kind) in [("binary", "probability"), ("real", "density"), ("normal", "density")] {
-        succeed(&directory, &format!("report {name} --out {name}.html"));
+        run(&directory, &format!("report {name} --out {name}.html"));
         let page = fs::read_to_string(directory.join(format!("{name}.html"))).unwrap();
         assert!(page.contains(&format!("their log predictive {kind} is ")), "{name}");
     }
@@ -233,7 +222,7 @@ fn bars_and_curves_of_groups_have_the_labels_of_their_group() {
         }
     }
     fs::write(directory.join("x.csv"), table).unwrap();
-    let (shown, _) = succeed(&directory, "fit m.cavi --data x=x.csv --progress none --out f");
+    let (shown, _) = run(&directory, "fit m.cavi --data x=x.csv --progress none --out f");
     // The sizes of the weights of a factor are as 1 to 3, and as 2 to 1 to 4.
     let sizes: Vec<(&str, f64)> = shown
         .lines()
@@ -269,7 +258,7 @@ fn points_are_no_posterior() {
         ("exact", "y[n] ~ Normal(m, sd = 1)\n"),
     ] {
         fs::write(directory.join(format!("{name}.cavi")), format!("{head}{rest}")).unwrap();
-        succeed(&directory, &format!("fit {name}.cavi --data y=y.csv --quiet --out {name}"));
+        run(&directory, &format!("fit {name}.cavi --data y=y.csv --quiet --out {name}"));
     }
     let q = |name: &str| json(&directory, &format!("check-fit {name}"))["q"].clone();
     let one = q("one");
@@ -307,7 +296,7 @@ fn listed(name: &str) -> std::path::PathBuf {
 #[test]
 fn latents_at_listed_entries_are_asked_as_the_program_declares_them() {
     let directory = listed("answers_listed");
-    succeed(&directory, "fit own.cavi --data y=y.csv --quiet --out f");
+    run(&directory, "fit own.cavi --data y=y.csv --quiet --out f");
     let read = |name: &str| cavi_files::read_npy(&directory.join("f/posterior").join(name)).unwrap();
     let (r, m, index) = (read("r.mean.npy").values, read("m.mean.npy").values, read("r.index.npy").values);
     let counts = [[2.0, f64::NAN], [5.0, f64::NAN], [1.0, 35.0], [f64::NAN, 28.0]];
@@ -353,7 +342,7 @@ fn latents_at_listed_entries_are_asked_as_the_program_declares_them() {
         .collect();
     assert_eq!(by, ["s 2.6667", "t 27.6667"]);
     // Its latent stands at its labels.
-    let (shown, _) = succeed(&directory, "summary f r");
+    let (shown, _) = run(&directory, "summary f r");
     let lines: Vec<Vec<&str>> = shown.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(lines[0], ["u", "v", "mean", "sd", "q05", "q95"]);
     let places: Vec<String> = lines[1..].iter().map(|line| line[..2].join(" ")).collect();
@@ -361,7 +350,7 @@ fn latents_at_listed_entries_are_asked_as_the_program_declares_them() {
     assert!((lines[4][2].parse::<f64>().unwrap() - r[3]).abs() < 1e-4 * r[3], "{shown}");
     let said = json(&directory, "intervals f r");
     assert_eq!(said["variables"]["r"]["intervals"].as_array().unwrap().len(), 6);
-    succeed(&directory, "export f --csv --out tables");
+    run(&directory, "export f --csv --out tables");
     let long = fs::read_to_string(directory.join("tables/r.long.csv")).unwrap();
     assert!(long.starts_with("u,v,mean,sd,q05,q50,q95\nA,s,"), "{long}");
     assert!(!directory.join("tables/r.csv").exists() && directory.join("tables/m.csv").exists());
@@ -382,7 +371,7 @@ fn a_program_with_latents_at_listed_entries_is_compared_with_one_without() {
     fs::write(directory.join("y.csv"), table).unwrap();
     for name in ["own", "plain"] {
         let fit = format!("fit {name}.cavi --data y=y.csv --heldout y=0.2 --seed 1 --quiet --out {name}");
-        succeed(&directory, &fit);
+        run(&directory, &fit);
     }
     let found = json(&directory, "compare own plain");
     let of = |name: &str| -> Value {
@@ -393,7 +382,7 @@ fn a_program_with_latents_at_listed_entries_is_compared_with_one_without() {
         assert!((number(&own["log_predictive"]) - score).abs() < 1e-9, "{own}");
     }
     // Another seed holds other entries out.
-    succeed(&directory, "fit plain.cavi --data y=y.csv --heldout y=0.2 --seed 2 --quiet --out other");
+    run(&directory, "fit plain.cavi --data y=y.csv --heldout y=0.2 --seed 2 --quiet --out other");
     assert!(refused(&directory, "compare own other").contains("other entries of `y` were held out"));
 }
 
@@ -419,7 +408,7 @@ fn linear_response_of_an_unfinished_fit_stands_about_the_mean_at_rest() {
     let sd = (matrix[2] / determinant).sqrt();
     let fit = "fit m.cavi --data x=t.csv:x --data y=t.csv:y --quiet --force --out f";
     for (sweeps, is_finished) in [("10", false), ("100000 --tol 1e-14", true)] {
-        succeed(&directory, &format!("{fit} --sweeps {sweeps}"));
+        run(&directory, &format!("{fit} --sweeps {sweeps}"));
         let found = json(&directory, "intervals f a --linear-response");
         let own = &found["variables"]["a"]["intervals"][0];
         assert!((number(&own["sd"]) / sd - 1.0).abs() < 1e-4, "{own} beside {sd}");
@@ -443,7 +432,7 @@ fn levels_need_their_number_of_refits() {
     )
     .unwrap();
     fs::write(directory.join("x.csv"), "x\n3\n4\n5\n2\n").unwrap();
-    succeed(&directory, "fit m.cavi --data x=x.csv --quiet --out f");
+    run(&directory, "fit m.cavi --data x=x.csv --quiet --out f");
     let notes = |line: &str| json(&directory, &format!("intervals f {line}"))["notes"].to_string();
     let few = notes("--bootstrap 20 --level 0.99");
     assert!(few.contains("with a probability of 90.48 % at most; `--bootstrap 199` or more"), "{few}");
@@ -479,18 +468,18 @@ fn latents_with_two_kinds_of_groups_are_read_back() {
         }
     }
     fs::write(directory.join("y.csv"), table).unwrap();
-    succeed(&directory, "fit m.cavi --data y=y.csv --quiet --out f");
-    let (shown, _) = succeed(&directory, "summary f c");
+    run(&directory, "fit m.cavi --data y=y.csv --quiet --out f");
+    let (shown, _) = run(&directory, "summary f c");
     for name in ["c[A/r]", "c[A/p]", "c[B/r]", "c[B/p]"] {
         assert!(shown.contains(name), "{name} in {shown}");
     }
-    succeed(&directory, "summary f");
-    succeed(&directory, "report f --out page.html");
+    run(&directory, "summary f");
+    run(&directory, "report f --out page.html");
     assert_eq!(
         json(&directory, "intervals f c")["variables"]["c"]["intervals"].as_array().unwrap().len(),
         15
     );
-    succeed(&directory, "export f --csv --out tables");
+    run(&directory, "export f --csv --out tables");
     let long = fs::read_to_string(directory.join("tables/c.long.csv")).unwrap();
     assert!(long.starts_with("group,view,item,feat,mean,"), "{long}");
     let mut found: Vec<(String, f64)> = long
@@ -520,17 +509,17 @@ fn a_cross_validation_is_told_on_page_and_screen() {
     let line = |row: u32| format!("r{row},{},{}\n", row % 2, u32::from(row.is_multiple_of(3)));
     let table: String = (0..24).map(line).collect();
     fs::write(directory.join("x.csv"), format!("n,a,b\n{table}")).unwrap();
-    succeed(&directory, "fit m.cavi --data x=x.csv --folds 4 --quiet --out f");
+    run(&directory, "fit m.cavi --data x=x.csv --folds 4 --quiet --out f");
     let summary: Value =
         serde_json::from_str(&fs::read_to_string(directory.join("f/summary.json")).unwrap()).unwrap();
     let mean = number(&summary["folds"]["arrays"]["x"]["mean"]);
-    succeed(&directory, "report f --out page.html");
+    run(&directory, "report f --out page.html");
     let page = fs::read_to_string(directory.join("page.html")).unwrap();
     assert!(page.contains(
         "Each of 4 parts of x was held out of a fit to the others: the log predictive probability"
     ));
     assert!(!page.contains("Nothing was held out"));
-    let (shown, _) = succeed(&directory, "summary f");
+    let (shown, _) = run(&directory, "summary f");
     let digits = format!("4 folds of x: {} each, standard error", cavi::summary::digits(mean, 6));
     assert!(shown.contains(&digits), "{digits} in {shown}");
 }

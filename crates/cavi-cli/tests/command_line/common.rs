@@ -46,3 +46,16 @@ pub fn fit(directory: &Path, program: &str, arguments: &[&str]) -> (i32, String)
     let output = cavi(directory, &[&fixed[..], arguments].concat());
     (output.status.code().unwrap_or(-1), text(&output.stderr))
 }
+
+/// Runs the words of a line, which has to succeed: what it prints, and what it says on standard error.
+pub fn run(directory: &Path, line: &str) -> (String, String) {
+    let arguments: Vec<&str> = line.split(' ').collect();
+    let output = cavi(directory, &arguments);
+    assert_eq!(output.status.code(), Some(0), "{line}: {}", text(&output.stderr));
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// What a line with `--json` prints.
+pub fn json(directory: &Path, line: &str) -> serde_json::Value {
+    serde_json::from_str(&run(directory, &format!("{line} --json")).0).unwrap()
+}

@@ -1,9 +1,9 @@
 //! Rows of weight: data with a multiplicity and the same rows written out have the same answers, for every command that counts rows or draws them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::common::{cavi, scratch, text};
+use crate::common::{cavi, json, run, scratch, text};
 use serde_json::Value;
 
 /// A mixture over rows, and schools of pupils; the first lines are left open for the declaration of a multiplicity.
@@ -12,17 +12,6 @@ const MIXTURE: &str = "axis n[i]\naxis f[j]\naxis c[k] = 2\n@data x[i, j] : real
 const SCHOOLS: &str = "axis school[s]\naxis pupil[p] in school[s]\n@data y[s, p] : real\nlevel ~ Normal(0, sd = 5)\n\
     spread ~ Gamma(2, rate = 1)\nnoise ~ Gamma(2, rate = 1)\neffect[s] ~ Normal(level, prec = spread)\n\
     y[s, p] ~ Normal(effect[s], prec = noise)\n";
-
-fn run(directory: &Path, line: &str) -> (String, String) {
-    let arguments: Vec<&str> = line.split(' ').collect();
-    let output = cavi(directory, &arguments);
-    assert_eq!(output.status.code(), Some(0), "{line}: {}", text(&output.stderr));
-    (text(&output.stdout), text(&output.stderr))
-}
-
-fn json(directory: &Path, line: &str) -> Value {
-    serde_json::from_str(&run(directory, &format!("{line} --json")).0).unwrap()
-}
 
 /// Fits of data with weights, `once`, and of the same rows written out, `often`.
 fn fitted(name: &str) -> PathBuf {

@@ -4,19 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{cavi, scratch, text};
+use crate::common::{json, run, scratch};
 use serde_json::Value;
-
-fn run(directory: &Path, line: &str) -> (String, String) {
-    let arguments: Vec<&str> = line.split(' ').collect();
-    let output = cavi(directory, &arguments);
-    assert_eq!(output.status.code(), Some(0), "{line}: {}", text(&output.stderr));
-    (text(&output.stdout), text(&output.stderr))
-}
-
-fn json(directory: &Path, line: &str) -> Value {
-    serde_json::from_str(&run(directory, &format!("{line} --json")).0).unwrap()
-}
 
 fn write(directory: &Path, files: &[(&str, &str)]) {
     files.iter().for_each(|(name, own)| fs::write(directory.join(name), own).unwrap());

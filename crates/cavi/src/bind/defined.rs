@@ -17,7 +17,7 @@ use super::hide::Hidden;
 use super::known::{Known, free_letters};
 
 /// Expressions with more values than this are not looked at one by one.
-pub(super) const MANY: usize = 5_000_000;
+const MANY: usize = 5_000_000;
 
 /// Which copies of statements a program reads.
 pub(super) struct Uses<'a> {
@@ -42,6 +42,17 @@ impl Uses<'_> {
             found = found || self.has_term(statement, assignment);
         });
         found
+    }
+
+    /// The letters over which values are looked at one by one: a ragged letter takes its ancestors along. `None` where these are too many.
+    pub fn to_look_through(&self, letters: impl Iterator<Item = LetterId>) -> Option<Vec<LetterId>> {
+        let symbols = &self.model.symbols;
+        let all: BTreeSet<LetterId> = letters.collect();
+        let ancestors: BTreeSet<LetterId> =
+            all.iter().flat_map(|letter| symbols.lineage(*letter)[1..].to_vec()).collect();
+        let letters: Vec<LetterId> = all.difference(&ancestors).copied().collect();
+        let values = letters.iter().map(|letter| self.known.size(*letter)).fold(1, usize::saturating_mul);
+        (values <= MANY).then_some(letters)
     }
 
     fn has_term(&self, statement: &Statement, assignment: &Assignment) -> bool {
@@ -186,15 +197,8 @@ fn judge(
     at: &dyn Fn(ArrayId, &[usize]) -> String,
 ) -> Option<DataError> {
     let (symbols, known) = (&uses.model.symbols, uses.known);
-    let all: BTreeSet<LetterId> =
-        part.factors.iter().chain(&part.around).flat_map(|own| free_letters(own)).collect();
-    // A ragged letter takes its ancestors along.
-    let ancestors: BTreeSet<LetterId> =
-        all.iter().flat_map(|letter| symbols.lineage(*letter)[1..].to_vec()).collect();
-    let letters: Vec<LetterId> = all.difference(&ancestors).copied().collect();
-    if letters.iter().map(|letter| known.size(*letter)).fold(1, usize::saturating_mul) > MANY {
-        return None;
-    }
+    let all = part.factors.iter().chain(&part.around).flat_map(|own| free_letters(own));
+    let letters = uses.to_look_through(all)?;
     let mut found = None;
     for_each_value(symbols, known, &letters, &mut Assignment::new(), &mut |assignment| {
         if found.is_some() {

@@ -4,11 +4,11 @@
 //! A sum over an axis of the array goes over the entries that exist: there what is left out counts as 0, and nothing is refused.
 
 use cavi_algebra::evaluate::{Assignment, for_each_value};
-use cavi_algebra::{ArrayId, Expression, LetterId, Restriction, Subscript, dedup};
+use cavi_algebra::{ArrayId, Expression, LetterId, Restriction, Subscript};
 use cavi_model::Statement;
 
 use super::data_error::DataError;
-use super::defined::{MANY, Uses};
+use super::defined::Uses;
 use super::known::free_letters;
 
 /// One place of a statement that reads a restricted array.
@@ -87,9 +87,7 @@ fn reads<'e>(
         }
     }
     let own = uses.model.symbols.array(array);
-    let Some(Restriction::Different(left, right) | Restriction::Less(left, right)) = own.restriction else {
-        return;
-    };
+    let Some((left, _, right)) = own.restriction.map(Restriction::parts) else { return };
     let restricted =
         (own.letters.iter().zip(subscripts)).filter(|(letter, _)| [left, right].contains(letter));
     let mut letters = Vec::new();
@@ -120,13 +118,7 @@ fn first(
     let mut letters = Vec::new();
     read.subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
     letters.extend(read.around.iter().flat_map(|own| free_letters(own)));
-    let ancestors: Vec<LetterId> =
-        letters.iter().flat_map(|letter| symbols.lineage(*letter)[1..].to_vec()).collect();
-    letters.retain(|letter| !ancestors.contains(letter));
-    let letters = dedup(letters);
-    if letters.iter().map(|letter| known.size(*letter)).fold(1, usize::saturating_mul) > MANY {
-        return None;
-    }
+    let letters = uses.to_look_through(letters.into_iter())?;
     let mut found = None;
     for_each_value(symbols, known, &letters, &mut Assignment::new(), &mut |assignment| {
         if found.is_some() {
@@ -142,11 +134,7 @@ fn first(
     });
     let target = symbols.array(statement.target);
     found.map(|positions| {
-        let (left, relation, right) = match array.restriction {
-            Some(Restriction::Less(left, right)) => (left, "<", right),
-            Some(Restriction::Different(left, right)) => (left, "!=", right),
-            None => unreachable!("only restricted arrays are read here"),
-        };
+        let (left, relation, right) = array.restriction.expect("only restricted arrays are read here").parts();
         let letter = |own: LetterId| symbols.letter(own).name.as_str();
         DataError::new(format!(
             "in the statement `{} ~ {}(...)`: {} is read, and does not exist: `{}` has `{} {relation} {}`",

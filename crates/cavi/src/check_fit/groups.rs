@@ -32,20 +32,8 @@ impl Group {
 
     /// Whether a statistic compares what there is but one of: the totals of one row, or of one column.
     pub fn is_of_one(&self, statistic: Statistic) -> bool {
-        match statistic {
-            Statistic::Rows => self.rows.1 < 2,
-            Statistic::Columns => self.columns.1 < 2,
-            Statistic::Zeros
-            | Statistic::Mean
-            | Statistic::Variance
-            | Statistic::Dispersion
-            | Statistic::Max
-            | Statistic::Min
-            | Statistic::Skewness
-            | Statistic::Kurtosis
-            | Statistic::Commonest
-            | Statistic::Entropy => false,
-        }
+        statistic == Statistic::Rows && self.rows.1 < 2
+            || statistic == Statistic::Columns && self.columns.1 < 2
     }
 
     /// Takes numbers as the fit has them to the units in which the data were given. What is left of a 0 by rounding is 0.

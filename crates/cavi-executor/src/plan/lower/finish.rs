@@ -222,17 +222,12 @@ impl<'a> Lowering<'a, '_> {
         let from = scope.letters[letter];
         let maps: Vec<Option<MapId>> = places.iter().map(|own| own.map).collect();
         let shape = self.bound.shape(&self.symbols, array);
-        let values = |tables: &Maps| {
-            let at = |place: usize| {
-                let positions: Vec<usize> = maps
-                    .iter()
-                    .map(|map| map.map_or(place, |map| tables.table(map)[place] as usize))
-                    .collect();
-                self.bound.array(array).entry(&shape, &positions).0 as u32
-            };
-            (0..from.size).map(at).collect::<Vec<u32>>()
+        let at = |place: usize| {
+            let of = |map: &Option<MapId>| map.map_or(place, |map| self.maps.table(map)[place] as usize);
+            let positions: Vec<usize> = maps.iter().map(of).collect();
+            self.bound.array(array).entry(&shape, &positions).0 as u32
         };
-        let values = values(&self.maps);
+        let values: Vec<u32> = (0..from.size).map(at).collect();
         let ends = (from.along, self.over_values(array));
         let name = format!("{array:?} at {maps:?} of {from:?}");
         let map = self.maps.named(&name, ends, || values.into());
