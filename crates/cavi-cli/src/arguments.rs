@@ -365,6 +365,9 @@ pub struct InputArguments {
     /// Take at most so much memory, `2GB` or `500MiB`: what would take more is refused before it is begun [default: what is available]
     #[arg(long, value_name = "SIZE", value_parser = memory::size, allow_hyphen_values = true)]
     pub memory_limit: Option<usize>,
+    /// Where arrays beyond that lie: in a file without a name in this directory, which goes when the program ends
+    #[arg(long, value_name = "DIR")]
+    pub scratch: Option<PathBuf>,
 }
 
 /// `cavi data`

@@ -79,7 +79,7 @@ impl<T: Number> Growing<T> {
 }
 
 /// A new file that has no name any more, where the system allows that.
-fn nameless(directory: &Path) -> io::Result<File> {
+pub(crate) fn nameless(directory: &Path) -> io::Result<File> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let path = directory.join(format!(".cavi-{}-{number}.list", std::process::id()));

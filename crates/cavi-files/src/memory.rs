@@ -1,6 +1,7 @@
 //! How much memory there is: of the machine, in the control groups (containers) of the process, under its limits, and under one that
 //! was asked for. What is read and what is fitted keep to the same figure, [`left`].
 
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,19 +19,50 @@ pub fn limit() -> Option<usize> {
     Some(LIMIT.load(Ordering::Relaxed)).filter(|limit| *limit < usize::MAX)
 }
 
-/// The bytes that the process can still take: the least of what the machine has available, what its control groups leave, what its
+/// From here on what exceeds the limit that was asked for, or nine tenths of what is left where none was, lies in a file without a name in this
+/// directory, as far as its disk has room: see [`cavi_numerics::overflow_to`].
+///
+/// # Errors
+/// As the system says, where the file cannot be had.
+pub fn overflow_in(directory: &Path) -> io::Result<()> {
+    let file = crate::growing::nameless(directory)?;
+    let above = limit().or_else(|| left_in_memory().map(|left| left / 10 * 9)).unwrap_or(usize::MAX);
+    cavi_numerics::overflow_to(file, room_in(directory)?, above)
+}
+
+/// The bytes that the disk of a directory has for a file, a twentieth of them left to others.
+#[cfg(unix)]
+fn room_in(directory: &Path) -> io::Result<usize> {
+    let disk = rustix::fs::statvfs(directory)?;
+    let room = disk.f_bavail.saturating_mul(disk.f_frsize) / 20 * 19;
+    Ok(usize::try_from(room).unwrap_or(usize::MAX))
+}
+
+#[cfg(not(unix))]
+fn room_in(_: &Path) -> io::Result<usize> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The bytes that the process can still take: [`left_in_memory`], and what a file of [`overflow_in`] has room for.
+pub fn left() -> Option<usize> {
+    let in_file = cavi_numerics::overflow_left().unwrap_or(0);
+    left_in_memory().map(|left| left.saturating_add(in_file))
+}
+
+/// The bytes of memory that the process can still take: the least of what the machine has available, what its control groups leave, what its
 /// limits on address space and data leave, and what the limit that was asked for leaves beside what it holds. `None` where there is
 /// none of these.
-pub fn left() -> Option<usize> {
+pub fn left_in_memory() -> Option<usize> {
     let of_limit = limit().map(|limit| limit.saturating_sub(held()));
     [of_machine(), of_groups(), of_limits(), of_limit].into_iter().flatten().min()
 }
 
 /// What [`left`] is the rest of, in words: `2.0 GB are available`.
 pub fn left_in_words() -> String {
-    let available = text(left().unwrap_or(usize::MAX));
-    match limit() {
-        Some(limit) if Some(limit.saturating_sub(held())) <= left() => {
+    let left = left_in_memory();
+    let available = text(left.unwrap_or(usize::MAX));
+    let in_memory = match limit() {
+        Some(limit) if Some(limit.saturating_sub(held())) <= left => {
             format!(
                 "`--memory-limit` is {}, of which {} are taken and {available} are left",
                 text(limit),
@@ -38,6 +70,10 @@ pub fn left_in_words() -> String {
             )
         }
         Some(_) | None => format!("{available} are available"),
+    };
+    match cavi_numerics::overflow_left() {
+        Some(room) => format!("{in_memory}, and {} in the directory of `--scratch`", text(room)),
+        None => in_memory,
     }
 }
 

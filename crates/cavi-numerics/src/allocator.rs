@@ -5,12 +5,14 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::overflow;
+
 /// The system's allocator, but blocks of a page or more begin with a cache line (those of a greater alignment than 16 as the
 /// system has them), for a program's `#[global_allocator]`.
 ///
 /// The system's own begin 16 bytes after a page, so that each vector of 64 bytes that a kernel reads or writes lies in two
 /// lines: passes over sparse entries took a tenth to a fifth longer (`cargo bench -p cavi-numerics --bench passes`, the vectors
-/// of AVX-512).
+/// of AVX-512). Blocks beyond a limit of memory may lie in a file, see [`crate::overflow_to`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CacheAligned;
 
@@ -86,6 +88,13 @@ unsafe fn distance(line: *mut u8) -> usize {
     unsafe { line.sub(size_of::<usize>()).cast::<usize>().read() }
 }
 
+/// A block of zeros in the file of [`crate::overflow_to`], if it goes there.
+#[inline]
+fn in_file(layout: Layout) -> Option<*mut u8> {
+    let goes = overflow::takes(layout, HELD.load(Ordering::Relaxed));
+    goes.then(|| overflow::block(layout.size())).filter(|block| !block.is_null())
+}
+
 // The system is asked for ordinary blocks and not for aligned ones. Aligned blocks cannot be had cleared, nor grown
 // in place, and the system leaves holes between them: a fit took 50 MB more.
 //
@@ -93,6 +102,9 @@ unsafe fn distance(line: *mut u8) -> usize {
 // follows from size and alignment alone.
 unsafe impl GlobalAlloc for CacheAligned {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if let Some(block) = in_file(layout) {
+            return block;
+        }
         // SAFETY: the caller's promise; a block around is not empty.
         unsafe {
             match around(layout.size()).filter(|_| is_moved(layout)) {
@@ -103,6 +115,9 @@ unsafe impl GlobalAlloc for CacheAligned {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if let Some(zeros) = in_file(layout) {
+            return zeros;
+        }
         // SAFETY: as above; what is remembered stands before the line.
         unsafe {
             match around(layout.size()).filter(|_| is_moved(layout)) {
@@ -113,6 +128,9 @@ unsafe impl GlobalAlloc for CacheAligned {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if overflow::has(block, layout) {
+            return overflow::free(block, layout.size());
+        }
         // SAFETY: the block came from the same layout.
         unsafe {
             match around(layout.size()).filter(|_| is_moved(layout)) {
@@ -128,9 +146,11 @@ unsafe impl GlobalAlloc for CacheAligned {
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller promises that the size is one of a layout.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        match [layout, wanted].map(|own| around(own.size()).filter(|_| is_moved(own))) {
+        let is_near_file =
+            overflow::has(block, layout) || overflow::takes(wanted, HELD.load(Ordering::Relaxed));
+        match [layout, wanted].map(|own| around(own.size()).filter(|_| is_moved(own) && !is_near_file)) {
             // SAFETY: the block came from this layout.
-            [None, None] => unsafe { System.realloc(block, layout, size) },
+            [None, None] if !is_near_file => unsafe { System.realloc(block, layout, size) },
             // SAFETY: the block around came from this layout; what it held lies where it did in the new one, which has room for
             // the smaller size after either line.
             [Some(old), Some(new)] => unsafe {

@@ -28,6 +28,7 @@ mod allocator;
 mod assignment;
 mod instruction_set;
 mod numbers;
+mod overflow;
 mod scratch;
 mod threads;
 
@@ -35,5 +36,6 @@ pub use allocator::{CacheAligned, heap_held, heap_peak};
 pub use assignment::assignment;
 pub use instruction_set::{InstructionSet, instruction_set};
 pub use numbers::{MappedFile, Number, Numbers};
+pub use overflow::{overflow_left, overflow_peak, overflow_to};
 pub use scratch::{Kept, KeptScratch, Scratch, release_scratch};
 pub use threads::Threads;

@@ -52,7 +52,7 @@ pub fn in_memory(inputs: &Inputs) -> BTreeMap<String, String> {
 }
 
 /// Takes numbers into a hash, eight bytes at a time.
-fn of_words(words: impl Iterator<Item = u64>, hash: u64) -> u64 {
+pub(crate) fn of_words(words: impl Iterator<Item = u64>, hash: u64) -> u64 {
     // The prime of FNV-1a, an odd number, so that no word is lost; the shift carries what is high back down.
     const PRIME: u64 = 0x0000_0100_0000_01b3;
     words.fold(hash, |hash, word| {

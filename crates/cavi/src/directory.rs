@@ -356,6 +356,7 @@ impl Summary<'_> {
             "seconds": number(fit.seconds),
             "peak_bytes": fit.peak_bytes,
             "planned_bytes": fit.planned_bytes,
+            "scratch_bytes": cavi_numerics::overflow_peak(),
             "version": env!("CARGO_PKG_VERSION"),
         })
     }

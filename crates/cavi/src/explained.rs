@@ -344,12 +344,14 @@ impl<'a> Of<'a> {
             within.fold(0, |column, dimension| column * shape[dimension] + place(dimension))
         };
         let rows = RowTotals::of(symbols, bound, self.id());
-        let (mut units, mut all): (BTreeMap<usize, f64>, BTreeMap<usize, f64>) = Default::default();
+        let columns =
+            (0..shape.len()).filter(|dimension| array.slice[*dimension]).map(|own| shape[own]).product();
+        let (mut units, mut all) = (vec![0.0; columns], vec![0.0; rows.groups()]);
         let weights = self.row_weights();
         let mut count = |place: &dyn Fn(usize) -> usize, value: f64| {
             let value = value * weights.at(place);
-            *units.entry(column(place)).or_default() += value;
-            *all.entry(rows.group(place)).or_default() += value;
+            units[column(place)] += value;
+            all[rows.group(place)] += value;
         };
         match bound.array(self.id()) {
             BoundArray::Sparse { indices, values, .. } => {
@@ -364,11 +366,10 @@ impl<'a> Of<'a> {
                 }
             }
         }
-        let of = |sums: &BTreeMap<usize, f64>, key: usize| sums.get(&key).copied().unwrap_or(0.0);
         (0..entries.values.len())
             .map(|entry| {
                 let place = |dimension: usize| entries.coordinates[dimension][entry] as usize;
-                rows.at(&place) * of(&units, column(&place)) / of(&all, rows.group(&place))
+                rows.at(&place) * units[column(&place)] / all[rows.group(&place)]
             })
             .collect()
     }

@@ -62,6 +62,11 @@ impl RowTotals<'_> {
         self.totals[self.row(place)]
     }
 
+    /// How many groups there are; 1 where slices run over no ragged axis.
+    pub fn groups(&self) -> usize {
+        self.dimensions.iter().filter(|own| own.groups.is_some()).map(|own| own.size).product()
+    }
+
     /// The number of the group of an entry, where slices run over ragged axes; 0 where none does.
     pub fn group(&self, place: &dyn Fn(usize) -> usize) -> usize {
         let ragged =

@@ -1,5 +1,7 @@
 //! Sizes of memory as options state them, `2GB`, `500MiB`, `1.5G`, and which commands take one.
 
+use std::path::Path;
+
 use super::Command;
 
 /// The units, by their names in lower case: of 1000 as in the figures of `cavi plan`, and of 1024 with an `i`.
@@ -32,8 +34,8 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
 }
 
 impl Command {
-    /// The most bytes that it may take, if that is asked for.
-    pub fn memory_limit(&self) -> Option<usize> {
+    /// The most bytes that it may take, if that is asked for, and where what exceeds them lies.
+    pub fn memory(&self) -> (Option<usize>, Option<&Path>) {
         let inputs = match self {
             Command::Plan(own) => &own.inputs,
             Command::Pack(own) => &own.inputs,
@@ -63,9 +65,9 @@ impl Command {
             | Command::Export(_)
             | Command::Summary(_)
             | Command::Match(_)
-            | Command::Explain(_) => return None,
+            | Command::Explain(_) => return (None, None),
         };
-        inputs.memory_limit
+        (inputs.memory_limit, inputs.scratch.as_deref())
     }
 }
 

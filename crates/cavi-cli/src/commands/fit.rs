@@ -291,7 +291,7 @@ fn fit_watched(
 
 /// What `--data`, `--columns`, `--transpose`, `--labels` and `--set` say.
 pub fn inputs(arguments: &InputArguments) -> Result<Inputs, Failure> {
-    let InputArguments { data, reading, set, memory_limit: _ } = arguments;
+    let InputArguments { data, reading, set, memory_limit: _, scratch: _ } = arguments;
     let ReadingArguments { columns, transpose, labels, unique, texts } = reading;
     let mut inputs = Inputs::parse(data, columns, transpose, labels, set).map_err(Error::Usage)?;
     inputs.unique = *unique;
@@ -401,7 +401,7 @@ fn start(problem: &Problem, init: &Path, arguments: &FitArguments, seed: u64) ->
 
 /// What `summary.json` keeps of the options.
 fn asked(arguments: &FitArguments) -> Asked {
-    let InputArguments { data, reading, set, memory_limit: _ } = arguments.inputs.clone();
+    let InputArguments { data, reading, set, memory_limit: _, scratch: _ } = arguments.inputs.clone();
     let ReadingArguments { columns, transpose, labels, unique, texts: _ } = reading;
     Asked {
         schedule: arguments.run.rules.schedule.clone(),

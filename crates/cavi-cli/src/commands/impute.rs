@@ -93,7 +93,7 @@ pub fn given(arguments: &InputArguments, directory: &Path) -> Result<Option<Inpu
 /// # Errors
 /// The first of these options.
 pub fn refuse_reading_alone(arguments: &InputArguments) -> Result<(), Failure> {
-    let InputArguments { data, reading, set, memory_limit: _ } = arguments;
+    let InputArguments { data, reading, set, memory_limit: _, scratch: _ } = arguments;
     if !data.is_empty() {
         return Ok(());
     }

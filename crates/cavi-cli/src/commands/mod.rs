@@ -37,8 +37,19 @@ use crate::team;
 
 /// Runs a command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(bytes) = arguments.command.memory_limit() {
+    let (limit, scratch) = arguments.command.memory();
+    if let Some(bytes) = limit {
         cavi_files::memory::limit_to(bytes);
+    }
+    if let Some(directory) = scratch {
+        cavi_files::memory::overflow_in(directory).map_err(|error| {
+            Failure::wrong(format!(
+                "`--scratch {}`: no file for arrays can be had there: {error}\n\n\
+                 Give a directory that can be written, on a local disk of Linux with room (ext4, xfs, btrfs and tmpfs reserve room for files; \
+                 network file systems may not). Without `--scratch` all arrays lie in memory.",
+                directory.display()
+            ))
+        })?;
     }
     if !team::is_first() && !matches!(arguments.command, Command::Fit(_)) {
         return Ok(());

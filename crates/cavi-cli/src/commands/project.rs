@@ -80,7 +80,7 @@ fn show_notes(rows: &NewRows, quiet: bool) {
 
 /// What `summary.json` keeps of the options.
 fn asked(arguments: &ProjectArguments) -> Asked {
-    let InputArguments { data, reading, set, memory_limit: _ } = arguments.inputs.clone();
+    let InputArguments { data, reading, set, memory_limit: _, scratch: _ } = arguments.inputs.clone();
     let ReadingArguments { columns, transpose, labels, unique, texts: _ } = reading;
     Asked { data, columns, transpose, labels, unique, set, ..Asked::default() }
 }

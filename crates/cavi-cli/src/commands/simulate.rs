@@ -42,6 +42,7 @@ pub fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
                 },
                 set: texts("set"),
                 memory_limit: None,
+                scratch: None,
             };
             (simulate::from_fit(&fit, &asked)?, fit.stored.text.clone(), inputs)
         }

@@ -187,3 +187,40 @@ fn the_summary_has_the_memory_that_was_taken_beside_the_forecast() {
     assert!((32_000_000..40_000_000).contains(&peak), "{peak}");
     assert!((16_000_000..40_000_000).contains(&planned), "{planned}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn arrays_beyond_the_limit_lie_in_the_directory_of_scratch_and_change_no_bit() {
+    let directory = prepared("memory-scratch");
+    fs::create_dir(directory.join("disk")).unwrap();
+    fs::write(directory.join("x.csv"), "1,2,0,4\n0,1,3,2\n".repeat(20)).unwrap();
+    let common = ["fit", "m.cavi", "--data", "x=x.csv", "--set", "part=30000", "--sweeps", "3"];
+    let limited = ["--memory-limit", "60MB"];
+    let in_memory = cavi(&directory, &[&common[..], &["--out", "memory"]].concat());
+    assert!(in_memory.status.success(), "{}", text(&in_memory.stderr));
+    let refused = cavi(&directory, &[&common[..], &limited, &["--out", "none"]].concat());
+    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stderr));
+    let on_disk =
+        cavi(&directory, &[&common[..], &limited, &["--scratch", "disk", "--out", "scratch"]].concat());
+    assert!(on_disk.status.success(), "{}", text(&on_disk.stderr));
+    let posterior =
+        |out: &str, name: &str| fs::read(directory.join(out).join("posterior").join(name)).unwrap();
+    for file in fs::read_dir(directory.join("memory/posterior")).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        assert!(posterior("memory", &name) == posterior("scratch", &name), "{name}");
+    }
+    let scratch_bytes = |out: &str| -> serde_json::Value {
+        let summary = fs::read(directory.join(out).join("summary.json")).unwrap();
+        serde_json::from_slice::<serde_json::Value>(&summary).unwrap()["scratch_bytes"].clone()
+    };
+    assert!(scratch_bytes("memory").is_null());
+    // Shapes and rates of `w` alone have 40 rows of 30,000 numbers.
+    assert!(scratch_bytes("scratch").as_u64() > Some(2 * 40 * 30_000 * 8), "{}", scratch_bytes("scratch"));
+    // Nothing stays there.
+    assert_eq!(fs::read_dir(directory.join("disk")).unwrap().count(), 0);
+    let nowhere = cavi(&directory, &[&common[..], &["--scratch", "nowhere", "--out", "none"]].concat());
+    let message = text(&nowhere.stderr);
+    assert_eq!(nowhere.status.code(), Some(1), "{message}");
+    assert!(message.contains("`--scratch nowhere`") && message.contains("Without `--scratch`"), "{message}");
+    assert!(!directory.join("none").exists());
+}

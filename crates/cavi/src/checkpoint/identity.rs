@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::files::{self, FIT};
 use crate::bind::{Binding, DataError};
 use crate::compile::{FNV_START, fnv1a};
+use crate::data_files::of_words;
 use crate::fit::{Resolved, Settings};
 use crate::prepare::Problem;
 
@@ -209,15 +210,14 @@ fn of_array(array: &BoundArray) -> u64 {
         BoundArray::Dense { values, observed } => seen(of_numbers(FNV_START, values), observed),
         BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
             let hash = fnv1a(FNV_START, &[1, u8::from(*unlisted_zero)]);
-            let columns = indices.iter().flatten();
-            let hash = columns.fold(hash, |hash, own| fnv1a(hash, &own.to_le_bytes()));
+            let hash = of_words(indices.iter().flat_map(|own| own.iter()).map(|own| u64::from(*own)), hash);
             seen(of_numbers(hash, values), observed)
         }
     }
 }
 
 fn of_numbers(hash: u64, values: &[f64]) -> u64 {
-    values.iter().fold(hash, |hash, value| fnv1a(hash, &value.to_bits().to_le_bytes()))
+    of_words(values.iter().map(|value| value.to_bits()), hash)
 }
 
 fn hex(hash: u64) -> String {

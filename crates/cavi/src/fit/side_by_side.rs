@@ -35,7 +35,7 @@ impl Context<'_> {
             return 1;
         }
         let Some(each) = each else { return 1 };
-        match cavi_files::memory::left() {
+        match cavi_files::memory::left_in_memory() {
             Some(left) => most.min(left / 2 / each.max(1)).max(1),
             None => most,
         }

@@ -66,6 +66,6 @@ impl<'a> RowWeights<'a> {
             let own: Vec<usize> = factor.ways.iter().map(position).collect();
             factor.array.entry(&factor.shape, &own).0
         };
-        self.factors.iter().map(of).product()
+        if self.factors.is_empty() { 1.0 } else { self.factors.iter().map(of).product() }
     }
 }

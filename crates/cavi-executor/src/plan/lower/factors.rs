@@ -210,8 +210,9 @@ impl<'a> Lowering<'a, '_> {
         let (domain, subscripts) = self.domain(scope, sum);
         let node = self.sum(sum, &domain, target)?;
         let size = self.nodes[node.index()].len();
-        // A function of what is streamed is streamed as well.
-        let streamed = self.streaming || matches!(self.nodes[node.index()].operation, Operation::Map(..));
+        // A function of what is streamed is streamed as well, and so are the residuals of squares that are not multiplied out.
+        let streamed =
+            self.streaming || !self.opens || matches!(self.nodes[node.index()].operation, Operation::Map(..));
         if size > self.limit && !streamed {
             return Err(Unplanned(format!(
                 "an intermediate array would hold {size} values, more than the data and the parameters together"

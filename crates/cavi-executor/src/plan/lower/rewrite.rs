@@ -258,10 +258,7 @@ impl<'a> Lowering<'a, '_> {
     /// be filled out: what is not observed is listed, so that all entries are summed as if nothing were missing, and the listed
     /// ones put right. None where the term visits the listed entries alone. The first of the two is looked at again.
     fn hidden_apart(&mut self, term: &Term) -> Option<(Term, Sum)> {
-        let is_large = |array: ArrayId| {
-            let shape = self.bound.shape(&self.symbols, array);
-            shape.into_iter().fold(1_usize, usize::saturating_mul) > self.limit
-        };
+        let is_large = |array: ArrayId| self.cells(array) > self.limit;
         let position = term.factors.iter().position(|factor| match &factor.atom {
             Atom::Observed(array, _) => {
                 matches!(self.bound.array(*array), BoundArray::Sparse { unlisted_zero: true, .. })
@@ -347,8 +344,10 @@ impl<'a> Lowering<'a, '_> {
         mean.plus(square.spread.clone())
     }
 
-    /// Whether a sum's values would fill more than the data do: a sparse array among its addends whose unlisted entries
-    /// are zeros, or a domain beyond the limit; and no other factor of the term restricts it to listed entries.
+    /// Whether a square is multiplied out since its residuals would fill more than the data do: a sparse array of more than a few cells stands among its
+    /// addends whose unlisted entries are zeros, or its domain is beyond the limit; and no other factor of the term restricts it to listed entries. Or
+    /// since that is faster. Such a sum is watched: where it loses its digits, a run goes on with residuals. These are filled out where there is
+    /// room for the sparse array, and beyond the limit worked out a few rows at a time.
     pub(super) fn spread_out(&self, sum: &Sum, rest: &Term) -> bool {
         let listed = rest.factors.iter().find_map(|factor| match &factor.atom {
             Atom::Observed(array, _) => match self.bound.array(*array) {
@@ -358,19 +357,37 @@ impl<'a> Lowering<'a, '_> {
             _ => None,
         });
         let size = self.size_of_domain(sum);
+        let watched = |entries: usize| self.opened_here.set(self.opened_here.get().max(entries));
         if !self.streaming && self.follows_shared(sum) {
-            let entries = listed.unwrap_or(size);
-            self.opened_here.set(self.opened_here.get().max(entries));
+            watched(listed.unwrap_or(size));
             return true;
         }
         if listed.is_some() {
             return false;
         }
-        let sparse = sum.terms.iter().flat_map(|term| &term.factors).any(|factor| match &factor.atom {
-            Atom::Value(array, _) => self.is_sparse(*array),
-            _ => false,
-        });
-        sparse || !self.streaming && (size > self.limit || (size >= MANY && self.opens_well(sum, rest, size)))
+        let sparse =
+            sum.terms.iter().flat_map(|term| &term.factors).filter_map(|factor| match &factor.atom {
+                Atom::Value(array, _) if self.is_sparse(*array) => Some(self.cells(*array)),
+                _ => None,
+            });
+        let sparse = sparse.max();
+        if self.streaming {
+            return sparse.is_some();
+        }
+        if !self.opens {
+            return sparse.is_some_and(|cells| cells.max(size) > self.limit);
+        }
+        // Few residuals cost nothing, and a sum of few squares is too short to be watched.
+        if sparse.is_some_and(|cells| cells.max(size) > FEW) || size > self.limit {
+            watched(size);
+            return true;
+        }
+        size >= MANY && self.opens_well(sum, rest, size)
+    }
+
+    /// How many entries an array would have if all were listed.
+    fn cells(&self, array: ArrayId) -> usize {
+        self.bound.shape(&self.symbols, array).into_iter().fold(1_usize, usize::saturating_mul)
     }
 
     /// How many values a sum has over its letters.
@@ -405,8 +422,7 @@ impl<'a> Lowering<'a, '_> {
                 _ => None,
             })
             .collect();
-        let opens = self.opens
-            && !products.is_empty()
+        let opens = !products.is_empty()
             && (!masked || is_one_precision())
             && !data.is_empty()
             && data.iter().all(|array| self.is_nearly_centred(*array));
