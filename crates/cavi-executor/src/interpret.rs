@@ -22,10 +22,10 @@ use cavi_families::observed::hold;
 use cavi_families::{Extent, Improper, Posterior, views, views_mut};
 
 use crate::data::Bound;
-use crate::kept::lend;
 use crate::layout::Parameters;
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
+use cavi_families::kept::lend;
 use context::{Context, Place, assignment, unflat};
 use infinite::{Common, Whole};
 use state::{Concrete, Partition, State, View, row_of};

@@ -4,7 +4,6 @@ mod coordinate;
 pub mod data;
 pub mod initialise;
 pub mod interpret;
-mod kept;
 pub mod layout;
 pub mod observed;
 pub mod plan;

@@ -162,8 +162,8 @@ fn a_point_whose_prior_is_infinite_is_refused_for_its_shape() {
     for line in ["climbing.cavi --data y=y.csv", "unit.cavi --data o=o.csv"] {
         let said = refused(&directory, &format!("fit {line} --set a=small.csv --out o"));
         assert!(said.contains("E0713") && said.contains("by the value of `a`"), "{said}");
-        run(&directory, &format!("fit {line} --set a=large.csv --out o --force"));
     }
+    run(&directory, "fit climbing.cavi --data y=y.csv --set a=large.csv --out o");
 }
 
 /// Under allocations by means the share of an addend is proportional to `a E[w] E[1/s]`, and `1/s` under an InverseGamma is a Gamma: the fixed point of

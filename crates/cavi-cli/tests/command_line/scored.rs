@@ -284,7 +284,8 @@ fn an_average_that_few_draws_make_has_more_of_them_or_is_said_to_be_one() {
     );
     let y = |n: i32| f64::from(n * 17 % 40) / 5.0 - 4.0;
     let rows = |own: std::ops::Range<i32>| own.map(|n| format!("{n},{}\n", y(n))).collect::<String>();
-    fs::write(directory.join("y.csv"), format!("obs,y\n{}", rows(0..20))).unwrap();
+    let others: String = (20..40).map(|n| format!("{n},\n")).collect();
+    fs::write(directory.join("y.csv"), format!("obs,y\n{}{others}", rows(0..20))).unwrap();
     fs::write(directory.join("t.csv"), format!("obs,y\n{}", rows(20..40))).unwrap();
     let fitted = |name: &str| {
         let (said, _) =

@@ -6,8 +6,8 @@ use cavi_algebra::{BlockId, Natural, Sum};
 use cavi_families::{Extent, Posterior, posterior, views};
 
 use super::{Interpreter, Partition};
-use crate::kept::is_inside;
 use crate::trouble::Trouble;
+use cavi_families::kept::is_inside;
 
 impl Interpreter<'_> {
     /// Makes a point the mode of its own statements alone. It keeps its value where that is every value, where it has no closed form, where

@@ -13,11 +13,11 @@ use super::contract_region::Seen;
 use super::region::{Region, Values, gathered};
 use super::settle::settle;
 use super::state::{State, family, trouble};
-use crate::kept::lend;
 use crate::layout::Layout;
 use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::plan::{InOrder, Place};
 use crate::trouble::Trouble;
+use cavi_families::kept::lend;
 
 /// What is found out once of each block whose copies move one after another.
 pub(super) struct Orders {

@@ -16,11 +16,11 @@ use super::rows::describe;
 use super::settle::{matrices, settle};
 use super::state::{State, family, trouble};
 use super::sweep::{End, NEVER, Stop, go_on};
-use crate::kept::{is_inside, lend};
 use crate::observed::Observed;
 use crate::plan::parts::Parts;
 use crate::plan::tensor::NodeId;
 use crate::trouble::Trouble;
+use cavi_families::kept::{is_inside, lend};
 
 impl Executor<'_> {
     /// Makes q the optimum of the block's own statements alone, hyper-parameters at their current expectations. A point whose reset was

@@ -7,8 +7,9 @@
 use std::ops::DerefMut;
 
 use cavi_algebra::Support;
-use cavi_families::{Batch, Expectation, Extent};
 use cavi_numerics::Scratch;
+
+use crate::{Batch, Expectation, Extent};
 
 /// Gives the copies of a batch that keep what they have the coefficients of the first that does not, and says which that is. `None`
 /// where all keep it. A matrix that rows share stays: it is made from all of them.
