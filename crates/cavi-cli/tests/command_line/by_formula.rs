@@ -253,8 +253,9 @@ fn a_dense_file_of_zeros_is_read_as_one() {
     let program = "axis node[i, j]\ndata x[i, j] : real, absent = 0\ndata y[i, j] : real, absent = 0\ndata h[i] : index node\n\
         b ~ Normal(0, sd = 1)\ny[i, j] ~ Normal(b * x[h[i], j], sd = 1)\n";
     const N: usize = 280;
-    let x = |i: usize, j: usize| if (i * 31 + j * 17) % 53 == 0 { 1.0 + (i % 3) as f64 } else { 0.0 };
-    let y = |i: usize, j: usize| if (i * 13 + j * 7) % 29 == 0 { (j % 5) as f64 - 1.5 } else { 0.0 };
+    let x =
+        |i: usize, j: usize| if (i * 31 + j * 17).is_multiple_of(53) { 1.0 + (i % 3) as f64 } else { 0.0 };
+    let y = |i: usize, j: usize| if (i * 13 + j * 7).is_multiple_of(29) { (j % 5) as f64 - 1.5 } else { 0.0 };
     let h = |i: usize| (i * 7 + 3) % N;
     let table = |of: &dyn Fn(usize, usize) -> f64| -> String {
         (0..N).fold(String::new(), |mut text, i| {
