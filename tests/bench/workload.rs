@@ -167,7 +167,7 @@ pub fn bind_with(
     data: &dyn Fn() -> BoundArray,
 ) -> Bound {
     let symbols = &program.model.symbols;
-    let mut bound = Bound { axes: Vec::new(), arrays: vec![None; symbols.arrays.len()] };
+    let mut bound = Bound { arrays: vec![None; symbols.arrays.len()], ..Bound::default() };
     bound.axes = symbols.axes.iter().map(|own| axis(&own.name)).collect();
     for (index, array) in symbols.arrays.iter().enumerate() {
         let size: usize = bound.shape(symbols, cavi_algebra::ArrayId::from(index)).iter().product();

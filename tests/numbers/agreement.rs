@@ -113,7 +113,7 @@ fn large_bound(program: &Program, seed: u64) -> Bound {
         _ => 27,
     };
     let axes = symbols.axes.iter().map(|axis| BoundAxis::plain(size(&axis.name))).collect();
-    let mut bound = Bound { axes, arrays: vec![None; symbols.arrays.len()] };
+    let mut bound = Bound { axes, arrays: vec![None; symbols.arrays.len()], ..Bound::default() };
     for (index, array) in symbols.arrays.iter().enumerate() {
         let shape = bound.shape(symbols, ArrayId::from(index));
         let places: usize = shape.iter().product();

@@ -183,7 +183,8 @@ fn a_simplex_over_nothing_adds_nothing() {
     let program = compile("nothing", text).unwrap_or_else(|problem| panic!("{problem}"));
     for sizes in [[3, 0, 2], [0, 0, 2], [0, 4, 2], [3, 0, 0]] {
         let axes = sizes.into_iter().map(BoundAxis::plain).collect();
-        let mut bound = Bound { axes, arrays: vec![None; program.model.symbols.arrays.len()] };
+        let mut bound =
+            Bound { axes, arrays: vec![None; program.model.symbols.arrays.len()], ..Bound::default() };
         let data = program.model.symbols.find("n").expect("the data");
         bound.arrays[data.index()] = Some(BoundArray::full(vec![0.0; sizes[0] * sizes[1]]));
         let constants = program.model.symbols.arrays.iter().enumerate();

@@ -15,6 +15,7 @@ mod prepared;
 mod printed;
 mod printed_pages;
 mod printed_words;
+mod resets;
 mod restarts;
 mod resume;
 mod row_wise;

@@ -247,6 +247,7 @@ fn a_sweep_sends_as_much_as_is_predicted() {
         let bound = Bound {
             axes: [12, 3000, parts].map(|size| BoundAxis { size, ..BoundAxis::default() }).into(),
             arrays,
+            ..Bound::default()
         };
         let problem = prepare(compiled, Binding { bound, ..Binding::default() }).expect("it has data");
         let shards = Some(problem.shards("row=4").expect("the axis is there"));

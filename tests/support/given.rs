@@ -16,7 +16,7 @@ pub fn bound_of(program: &Program, sizes: &[BoundAxis], values: &[(&str, BoundAr
     for (name, value) in values {
         arrays[symbols.find(name).expect("an array of the program").index()] = Some(value.clone());
     }
-    Bound { axes: sizes.to_vec(), arrays }
+    Bound { axes: sizes.to_vec(), arrays, ..Bound::default() }
 }
 
 /// A column of the block of a variable.

@@ -101,6 +101,9 @@ pub struct Block {
     pub by: Option<BoundId>,
     /// Whether a mode with an infinite density is clamped to the boundary.
     pub clamp: bool,
+    /// Whether the schedule of a fit begins a visit of a point with a reset, so that its plan has the point's `prior` too. (That of a
+    /// distribution has it always.)
+    pub resets: bool,
     /// For a point without a closed form, how it moves; `natural` and `prior` are empty then, and `family` only starts it.
     pub ascent: Option<Ascent>,
 }
@@ -120,6 +123,12 @@ pub struct Ascent {
     /// The second derivative in the same element, where copies move by Newton's method in one variable; else all of them
     /// move together, by L-BFGS.
     pub curvature: Option<Sum>,
+    /// What the point's own statements contribute, where it is linear in statistics. Of a row of weight it is the coefficient of one such
+    /// row: the weight changes neither its sign nor where the prior is greatest.
+    pub own: Vec<Natural>,
+    /// Where the own statements have an optimum in closed form: the family whose mode that is; `own` then has all of its statistics, in
+    /// its order, or none where the statements say nothing (every value is as good).
+    pub own_family: Option<FamilyId>,
 }
 
 /// The coefficient of one statistic of a block.

@@ -1,6 +1,6 @@
 //! Scores of held-out data as a line, and what stands beside them as a table.
 
-use cavi::heldout::{Baseline, Baselines, DRAWS, FEWEST_DRAWS, Score};
+use cavi::heldout::{Baseline, Baselines, FEWEST_DRAWS, Score};
 
 use crate::table;
 
@@ -21,7 +21,7 @@ pub fn line(what: &str, score: &Score, fits: usize) -> String {
     let poor = match score.poor {
         0 => String::new(),
         poor => format!(
-            "\n  likely too low, by more than its error: at {poor} {} fewer than {FEWEST_DRAWS} of {DRAWS} draws from q make the average",
+            "\n  likely too low, by more than its error: at {poor} {} fewer than {FEWEST_DRAWS} of all draws from q make the average",
             if poor == 1 { "entry" } else { "entries" }
         ),
     };

@@ -82,7 +82,11 @@ pub fn ascent(
         Some((curvature, in_order)) => (Some(curvature), in_order),
         None => (None, Vec::new()),
     };
-    Ok(Some(Moves { ascent: Ascent { objective, tight, gradient, curvature }, contributions, in_order }))
+    Ok(Some(Moves {
+        ascent: Ascent { objective, tight, gradient, curvature, own: Vec::new(), own_family: None },
+        contributions,
+        in_order,
+    }))
 }
 
 /// Whether the members lie where a coordinate moves on the whole line.

@@ -2,10 +2,10 @@
 //! family that has those statistics.
 
 use cavi_algebra::canonical::canonical;
-use cavi_algebra::rules::{Substitution, distribute, multiply, rename_apart, substitute};
+use cavi_algebra::rules::{Substitution, distribute, divide, multiply, rename_apart, substitute};
 use cavi_algebra::{
-    Atom, Block, BlockId, Contribution, Elementary, Factor, LetterId, Mode, Natural, StatementId, Statistic,
-    Subscript, Sum, Support, Symbols, Term, dedup,
+    Ascent, Atom, Block, BlockId, Contribution, Elementary, Factor, LetterId, Mode, Natural, StatementId,
+    Statistic, Subscript, Sum, Support, Symbols, Term, dedup,
 };
 use cavi_families::{Posterior, posterior, recognise, recognise_joint};
 use cavi_syntax::Diagnostic;
@@ -76,7 +76,13 @@ fn block(
         .any(|statement| draft.members.contains(&statement.target) && whitening(statement).is_some());
     if draft.mode == Mode::Point && (is_whitened || !leftovers.is_empty()) {
         match ascent(&mut derivation.symbols, drafts, bounded, id) {
-            Ok(Some(moves)) => return climbing(derivation, drafts, id, &collected, moves),
+            Ok(Some(moves)) => {
+                let is_own = |statement: StatementId| {
+                    draft.members.contains(&derivation.model.statements[statement.index()].target)
+                };
+                let is_whole = !leftovers.iter().any(|(statement, _)| is_own(*statement));
+                return climbing(derivation, drafts, id, (&collected, is_whole), moves);
+            }
             Ok(None) => {}
             Err(leftover) => leftovers.insert(0, leftover),
         }
@@ -133,7 +139,7 @@ fn block(
         if draft.mode == Mode::Point
             && let Ok(Some(moves)) = ascent(&mut derivation.symbols, drafts, bounded, id)
         {
-            return climbing(derivation, drafts, id, &collected, moves);
+            return climbing(derivation, drafts, id, (&collected, true), moves);
         }
         let places = collected_places(&collected);
         let (diagnostic, culprit) = explain::no_family(derivation, drafts, id, &wanted, &places);
@@ -142,16 +148,18 @@ fn block(
     };
     // With a term in 1 / x the density is not infinite at 0. If the coefficient of that term turns out to be 0, the
     // fit reports it.
+    let weights = multiplicities(&derivation.symbols, &draft.copies(&derivation.symbols));
     let inverse = Statistic::of(Elementary::Power(-1));
     if point && !draft.clamp && !wanted.contains(&inverse) {
         for (statistic, _, own) in present() {
-            if boundary_mode(&derivation.symbols, statistic, own) {
-                derivation.diagnostics.push(explain::infinite_mode(derivation, drafts, (id, 0), own));
+            // A weight changes no sign.
+            let own = divide(&mut derivation.symbols, own, &weights);
+            if boundary_mode(&derivation.symbols, statistic, &own) {
+                derivation.diagnostics.push(explain::infinite_mode(derivation, drafts, (id, 0), &own));
                 return None;
             }
         }
     }
-    let weights = multiplicities(&derivation.symbols, &draft.copies(&derivation.symbols));
     let (natural, prior) =
         arrange(&mut derivation.symbols, draft, posterior(family), &coefficients, &weights);
     let in_order = dedup(collected.iter().flat_map(|entry| entry.meets.clone()).collect());
@@ -174,6 +182,7 @@ fn block(
         multiplicity: weights,
         by: draft.by,
         clamp: draft.clamp,
+        resets: false,
         ascent: None,
     };
     Some((block, contributions))
@@ -251,36 +260,46 @@ fn climbing(
     derivation: &mut Derivation,
     drafts: &[Draft],
     id: BlockId,
-    collected: &[Collected],
+    (collected, is_whole): (&[Collected], bool),
     moves: Moves,
 ) -> Option<(Block, Vec<Contribution>)> {
-    if refuse_infinite_mode(derivation, drafts, id, collected) {
-        return None;
-    }
-    Some(ascending(derivation, &drafts[id.index()], moves))
-}
-
-/// Refuses a point on which a prior is infinite at the boundary; whether it is so.
-fn refuse_infinite_mode(
-    derivation: &mut Derivation,
-    drafts: &[Draft],
-    id: BlockId,
-    collected: &[Collected],
-) -> bool {
     let draft = &drafts[id.index()];
     let is_own = |entry: &&Collected| {
         draft.members.contains(&derivation.model.statements[entry.statement.index()].target)
     };
-    let own: Vec<&Collected> = collected.iter().filter(is_own).collect();
-    let inverse = |member: u8| Statistic(vec![(member, Elementary::Power(-1))]);
-    for statistic in dedup(own.iter().map(|entry| &entry.statistic).collect::<Vec<_>>()) {
-        let parts = own.iter().filter(|entry| entry.statistic == *statistic);
+    let entries: Vec<&Collected> = collected.iter().filter(is_own).collect();
+    let weights = multiplicities(&derivation.symbols, &draft.copies(&derivation.symbols));
+    let mut own = Vec::new();
+    for statistic in dedup(entries.iter().map(|entry| &entry.statistic).collect::<Vec<_>>()) {
+        let parts = entries.iter().filter(|entry| entry.statistic == *statistic);
         let sum = parts.fold(Sum::zero(), |sum, entry| sum.plus(entry.coefficient.clone()));
-        let sum = canonical(&mut derivation.symbols, &sum);
-        let infinite = boundary_mode(&derivation.symbols, statistic, &sum);
+        let coefficient = canonical(&mut derivation.symbols, &sum);
+        let coefficient = divide(&mut derivation.symbols, &coefficient, &weights);
+        if !coefficient.is_zero() {
+            let slots = slot_letters(draft, statistic).concat();
+            own.push(Natural { statistic: statistic.clone(), slots, coefficient });
+        }
+    }
+    if refuse_infinite_mode(derivation, drafts, id, &own) {
+        return None;
+    }
+    let is_fixed = |natural: &Natural| {
+        let sum = &natural.coefficient;
+        !sum.has_allocation() && !draft.members.iter().any(|member| sum.mentions(*member))
+    };
+    let apart = entries.iter().all(|entry| entry.meets.is_empty()) && own.iter().all(is_fixed);
+    let closed = is_whole && apart && draft.members.len() == 1;
+    Some(ascending(derivation, draft, moves, (own, closed)))
+}
+
+/// Refuses a point on which what its own statements contribute is infinite at the boundary; whether it is so.
+fn refuse_infinite_mode(derivation: &mut Derivation, drafts: &[Draft], id: BlockId, own: &[Natural]) -> bool {
+    let inverse = |member: u8| Statistic(vec![(member, Elementary::Power(-1))]);
+    for Natural { statistic, coefficient: sum, .. } in own {
+        let infinite = boundary_mode(&derivation.symbols, statistic, sum);
         let member = statistic.0.first().map_or(0, |(member, _)| *member);
-        if infinite && !own.iter().any(|entry| entry.statistic == inverse(member)) {
-            let diagnostic = explain::infinite_mode(derivation, drafts, (id, member), &sum);
+        if infinite && !own.iter().any(|other| other.statistic == inverse(member)) {
+            let diagnostic = explain::infinite_mode(derivation, drafts, (id, member), sum);
             let repair = format!(
                 "raise it to at least 1, or write `{}(nonnegative)` in place of the prior",
                 explain::flat()
@@ -312,7 +331,7 @@ fn together(
                     }
                 }
             }
-            climbing(derivation, drafts, id, &collected, moves)
+            climbing(derivation, drafts, id, (&collected, false), moves)
         }
         Ok(None) => {
             let diagnostic = explain::no_gradient(derivation, draft);
@@ -328,12 +347,29 @@ fn together(
     }
 }
 
-/// A point that ascends. Its family is the one that starts it: the smallest on its support.
-fn ascending(derivation: &Derivation, draft: &Draft, moves: Moves) -> (Block, Vec<Contribution>) {
+/// A point that ascends. Its family is the one that starts it: the smallest on its support. Where its own statements, `closed`, have a
+/// mode in closed form, it has the family of that as well.
+fn ascending(
+    derivation: &mut Derivation,
+    draft: &Draft,
+    moves: Moves,
+    (own, closed): (Vec<Natural>, bool),
+) -> (Block, Vec<Contribution>) {
     let support = derivation.symbols.array(draft.members[0]).support;
     let over_slice = draft.slices.iter().any(|letters| !letters.is_empty());
     let start = recognise(support, over_slice, true, &[]).or_else(|| recognise(support, false, true, &[]));
     let start = start.expect("every support on which a point moves has a family");
+    let wanted: Vec<Statistic> = own.iter().map(|natural| natural.statistic.clone()).collect();
+    let own_family = closed.then(|| recognise(support, over_slice, true, &wanted)).flatten();
+    let own = match own_family.filter(|_| !own.is_empty()) {
+        None => own,
+        Some(family) => {
+            let coefficient = |natural: Natural| (natural.statistic, natural.coefficient, Sum::zero());
+            let coefficients: Vec<_> = own.into_iter().map(coefficient).collect();
+            arrange(&mut derivation.symbols, draft, posterior(family), &coefficients, &[]).0
+        }
+    };
+    let ascent = Ascent { own, own_family, ..moves.ascent };
     let block = Block {
         members: draft.members.clone(),
         plates: draft.plates.clone(),
@@ -348,7 +384,8 @@ fn ascending(derivation: &Derivation, draft: &Draft, moves: Moves) -> (Block, Ve
         multiplicity: multiplicities(&derivation.symbols, &draft.copies(&derivation.symbols)),
         by: None,
         clamp: false,
-        ascent: Some(moves.ascent),
+        resets: false,
+        ascent: Some(ascent),
     };
     (block, moves.contributions)
 }
@@ -391,12 +428,8 @@ fn arrange(
         let (mut all, mut from_prior) =
             found.map_or((Sum::zero(), Sum::zero()), |(_, all, own)| (all.clone(), own.clone()));
         if draft.mode != Mode::Point {
-            let inverse = Term {
-                factors: weights.iter().map(|atom| Factor { atom: atom.clone(), power: -1 }).collect(),
-                ..Term::number(1.0)
-            };
             for sum in [&mut all, &mut from_prior] {
-                let share = multiply(symbols, sum, &Sum::term(inverse.clone()));
+                let share = divide(symbols, sum, weights);
                 let elements = Term { sums: draft.slices[0].clone(), ..Term::number(per_element) };
                 let base = Sum::number(base).plus(Sum::term(elements));
                 *sum = canonical(symbols, &share.minus(base));

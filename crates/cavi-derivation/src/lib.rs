@@ -30,6 +30,6 @@ mod switching;
 pub mod warmup;
 
 pub use derive::{Derivation, derive};
-pub use explain::{describe_block, in_words};
+pub use explain::{describe_block, flat, in_words};
 pub use joint::multiplicities;
 pub use shares::shares_by_value;

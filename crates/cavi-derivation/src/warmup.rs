@@ -49,8 +49,9 @@ pub(crate) fn expected_log(factor: &Factor) -> Option<(&Moment, Elementary)> {
     }
 }
 
-/// `p E log x` to `p log (E x^p)^(1/p)` where p is a positive integer and the family answers that moment, else to
-/// `p log E x`.
+/// `p E log x` to `p log (E x^p)^(1/p)` where p is a whole number, not 0, and the family answers that moment, else to `p log E x`. With
+/// p = -1 this is `log E 1/x`: under an InverseGamma of shape a and scale b it is `log a/b`, the mode of 1/x under a shape that is
+/// greater by 1, as for a Gamma. (`E 1/x` is finite where `E x` need not be.)
 fn of_mean(equations: &Equations, term: &mut Term) {
     let alone =
         term.factors.iter().all(|own| expected_log(own).is_some() || matches!(own.atom, Atom::Observed(..)));
@@ -65,7 +66,7 @@ fn of_mean(equations: &Equations, term: &mut Term) {
         let family = posterior(equations.block(moment.block).family);
         let answers =
             |moment: &Moment| family.expectations().iter().any(|own| own.statistic == moment.statistic);
-        let whole = power > 1.0 && power < 64.0 && power.fract() == 0.0;
+        let whole = power != 0.0 && power != 1.0 && power.abs() < 64.0 && power.fract() == 0.0;
         let raised = Some(of_power(power as i32)).filter(|moment| whole && answers(moment));
         let mean = Sum::atom(Atom::Moment(of_power(1)));
         let mean = match (log, raised) {
@@ -95,23 +96,77 @@ impl Shape {
         model.statements[self.statement].arguments[self.argument].as_ref().map(|argument| &argument.value)
     }
 
-    /// The letters of that, none of them an ancestor of another.
-    pub fn letters(self, model: &Model) -> Vec<LetterId> {
-        let Some(value) = self.value(model) else { return Vec::new() };
-        let letters = to_sum(&mut model.symbols.clone(), value).free_letters(&model.symbols);
+    /// Its values as an array of their own. Of `a[h[n]]`, which data or a class choose, that is the array of `a`, over a new letter g,
+    /// and it is read at `h[n]`: the rows that read one constant have one shape.
+    pub fn over(self, model: &Model) -> Option<Over> {
+        let mut symbols = model.symbols.clone();
+        let mut value = self.value(model)?.clone();
+        let mut chosen: Vec<(LetterId, Subscript)> = Vec::new();
+        open(&mut symbols, &mut value, &mut chosen);
+        let letters = to_sum(&mut symbols.clone(), &value).free_letters(&symbols);
         let is_ancestor = |letter: &LetterId| {
-            letters.iter().any(|other| other != letter && model.symbols.lineage(*other).contains(letter))
+            letters.iter().any(|other| other != letter && symbols.lineage(*other).contains(letter))
         };
-        letters.iter().copied().filter(|letter| !is_ancestor(letter)).collect()
+        let letters: Vec<LetterId> = letters.iter().copied().filter(|letter| !is_ancestor(letter)).collect();
+        let subscript = |letter: &LetterId| match chosen.iter().find(|(own, _)| own == letter) {
+            Some((_, subscript)) => subscript.clone(),
+            None => Subscript::Letter(*letter),
+        };
+        let subscripts = letters.iter().map(subscript).collect();
+        Some(Over { symbols, value, letters, subscripts })
     }
 }
 
-/// The shapes and concentrations that are constants.
+/// A shape as an array: its value in terms of letters, and the subscripts at which the statement reads it.
+#[derive(Clone, Debug)]
+pub struct Over {
+    /// Those of the program, with letters for what is chosen.
+    pub symbols: Symbols,
+    /// The shape.
+    pub value: Expression,
+    /// The letters of that, none of them an ancestor of another.
+    pub letters: Vec<LetterId>,
+    /// For each of them, what stands at its place in the statement.
+    pub subscripts: Vec<Subscript>,
+}
+
+/// Replaces the subscripts that are chosen, in values, by new letters, each choice by one.
+fn open(symbols: &mut Symbols, value: &mut Expression, chosen: &mut Vec<(LetterId, Subscript)>) {
+    match value {
+        Expression::Number(_) | Expression::Indicator(..) | Expression::Position(_) => {}
+        Expression::Value(_, subscripts) => {
+            for subscript in subscripts {
+                let Subscript::Index(index, _) = subscript else { continue };
+                let Support::Index(axis) = symbols.array(*index).support else { continue };
+                let known = chosen.iter().find(|(_, own)| own == subscript).map(|(letter, _)| *letter);
+                let letter = known.unwrap_or_else(|| symbols.fresh_on(axis));
+                let own = std::mem::replace(subscript, Subscript::Letter(letter));
+                if known.is_none() {
+                    chosen.push((letter, own));
+                }
+            }
+        }
+        Expression::Sum(_, body) | Expression::Apply(_, body) | Expression::OfMatrix(_, body, ..) => {
+            open(symbols, body, chosen);
+        }
+        Expression::Add(parts) | Expression::Multiply(parts) => {
+            parts.iter_mut().for_each(|part| open(symbols, part, chosen));
+        }
+        Expression::Power(base, exponent) => {
+            open(symbols, base, chosen);
+            open(symbols, exponent, chosen);
+        }
+    }
+}
+
+/// The shapes and concentrations that are constants. What chooses among them need not be one.
 pub fn shapes(model: &Model) -> Vec<Shape> {
     let constant = |value: &Expression| {
         let mut constant = true;
-        value
-            .visit_values(&mut |array, _| constant &= model.symbols.array(array).kind == ArrayKind::Constant);
+        value.visit_values(&mut |array, _| {
+            let array = model.symbols.array(array);
+            constant &= array.kind == ArrayKind::Constant || matches!(array.support, Support::Index(_));
+        });
         constant
     };
     let mut found = Vec::new();
@@ -133,7 +188,8 @@ pub fn with_free_shapes(model: &Model, shapes: &[Shape]) -> Option<Equations> {
     let flat = cavi_families::families().iter().copied().find(|family| is_flat(*family))?;
     for shape in shapes {
         let span = model.statements[shape.statement].span;
-        let letters = shape.letters(model);
+        let Over { symbols, letters, subscripts, .. } = shape.over(&free)?;
+        free.symbols = symbols;
         let own = copies(&mut free.symbols, &letters);
         let array = ArrayId::from(free.symbols.arrays.len());
         free.symbols.arrays.push(Array {
@@ -151,7 +207,6 @@ pub fn with_free_shapes(model: &Model, shapes: &[Shape]) -> Option<Equations> {
             scale: None,
         });
         free.array_spans.push(span);
-        let subscripts = letters.into_iter().map(Subscript::Letter).collect();
         let argument = free.statements[shape.statement].arguments[shape.argument].as_mut()?;
         argument.value = Expression::Value(array, subscripts);
         free.statements.push(Statement {

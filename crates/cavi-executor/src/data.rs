@@ -10,6 +10,8 @@ pub struct Bound {
     pub axes: Vec<BoundAxis>,
     /// One for each array: `None` for latents, but for those that are held at values, where the entries that are observed are held.
     pub arrays: Vec<Option<BoundArray>>,
+    /// The arrays of which every cell was given, also where they are held by their entries alone.
+    pub whole: Vec<ArrayId>,
 }
 
 /// The positions of an axis. A ragged axis holds those of all its parents, one after another.

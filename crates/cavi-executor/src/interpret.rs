@@ -10,6 +10,7 @@ mod ascend;
 mod context;
 mod coordinates;
 mod infinite;
+mod reset;
 mod state;
 
 #[cfg(test)]
@@ -24,6 +25,7 @@ use crate::data::Bound;
 use crate::layout::Parameters;
 use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
+use cavi_families::kept::lend;
 use context::{Context, Place, assignment, unflat};
 use infinite::{Common, Whole};
 use state::{Concrete, Partition, State, View, row_of};
@@ -163,7 +165,10 @@ impl<'a> Interpreter<'a> {
 
     /// Makes a block the optimum of its own statements alone.
     pub fn reset_block(&mut self, block: BlockId) -> Result<(), Trouble> {
-        self.move_block(block, Which::Prior, Partition::Held)
+        match self.context.equations.block(block).is_point() {
+            true => self.reset_point(block),
+            false => self.move_block(block, Which::Prior, Partition::Held),
+        }
     }
 
     fn move_block(&mut self, id: BlockId, which: Which, allocations: Partition) -> Result<(), Trouble> {
@@ -172,15 +177,21 @@ impl<'a> Interpreter<'a> {
             return Ok(());
         }
         if let Some(ascent) = &block.ascent {
-            return if which == Which::All { self.ascend(id, ascent, allocations) } else { Ok(()) };
+            return self.ascend(id, ascent, allocations);
         }
         if block.in_order.is_empty() {
+            if self.keeps_all(id, None) {
+                return Ok(());
+            }
             let columns = self.moved(id, which, None)?;
             self.now.parameters.blocks[id.index()] = columns;
             self.now.expect(&self.context, id);
             return Ok(());
         }
         for row in self.context.places[id.index()].order.clone() {
+            if self.keeps_all(id, Some(row)) {
+                continue;
+            }
             let columns = self.moved(id, which, Some(row))?;
             let place = &self.context.places[id.index()];
             for (index, column) in columns.iter().enumerate() {
@@ -205,6 +216,33 @@ impl<'a> Interpreter<'a> {
         };
         self.keep_weightless(&view, id, row, &mut columns);
         Ok(columns)
+    }
+
+    /// The copies of a block, or of one row of it, that keep what they have: which numbers they have among all, and whether each has no
+    /// weight.
+    fn weightless(&self, view: &View, id: BlockId, row: Option<usize>) -> Vec<bool> {
+        let (_, place) = self.context.block(id);
+        let (all, each) = (place.layout.batch(), place.layout.batch_of(1).rows);
+        let copies = row.map_or(0..all.rows, |row| row * each..(row + 1) * each);
+        copies.map(|copy| self.weight(view, id, copy) == 0.0).collect()
+    }
+
+    /// Whether no copy has a weight.
+    fn keeps_all(&self, id: BlockId, row: Option<usize>) -> bool {
+        let weighed = !self.context.equations.block(id).multiplicity.is_empty();
+        weighed && !self.weightless(&self.view(Partition::Held), id, row).contains(&false)
+    }
+
+    /// Gives rows of weight 0 the coefficients of one that has a weight.
+    fn lend(&self, view: &View, id: BlockId, row: Option<usize>, natural: &mut [Vec<f64>]) {
+        let (block, place) = self.context.block(id);
+        if block.multiplicity.is_empty() {
+            return;
+        }
+        let weightless = self.weightless(view, id, row);
+        let batch = row.map_or(place.layout.batch(), |_| place.layout.batch_of(1));
+        let shared = !place.layout.group.is_empty();
+        lend(&place.statistics, (&batch, shared), &|copy| weightless[copy], natural);
     }
 
     /// A row of weight 0 keeps its factor. A matrix that rows share is made from all of them.
@@ -247,6 +285,7 @@ impl<'a> Interpreter<'a> {
         let (place, family) = self.family(id);
         let mut natural = self.natural(view, id, which, row);
         self.hold(id, row, &mut natural);
+        self.lend(view, id, row, &mut natural);
         let natural = views(&natural);
         let batch = row.map_or(place.layout.batch(), |_| place.layout.batch_of(1));
         let mut columns: Vec<Vec<f64>> =
@@ -321,6 +360,37 @@ impl<'a> Interpreter<'a> {
             return Err(Trouble { block: id, copy: Vec::new(), reason });
         }
         let mut natural = self.natural(view, id, which, row);
+        self.hold_back(id, row, &mut natural);
+        let batch = row.map_or(place.layout.batch(), |_| place.layout.batch_of(1));
+        // Members stand beside each other in a row.
+        let rows: Vec<usize> = row.map_or_else(|| (0..place.layout.rows).collect(), |row| vec![row]);
+        let stored = &self.now.parameters.blocks[id.index()];
+        let mut value = Vec::new();
+        for row in &rows {
+            for (column, width) in stored.iter().zip(&place.widths) {
+                value.extend(&column[row * width..(row + 1) * width]);
+            }
+        }
+        self.hold(id, row, &mut natural);
+        self.lend(view, id, row, &mut natural);
+        let natural = views(&natural);
+        family.mode(&batch, &natural, &mut value).map_err(|improper| self.improper(id, row, improper))?;
+        let mut columns = vec![Vec::new(); place.widths.len()];
+        let mut rest = value.as_slice();
+        for _ in &rows {
+            for (column, width) in columns.iter_mut().zip(&place.widths) {
+                let (own, others) = rest.split_at(*width);
+                column.extend(own);
+                rest = others;
+            }
+        }
+        self.put_held(id, row, &mut columns);
+        Ok(columns)
+    }
+
+    /// What `by` a multiplicative bound and `clamp` make of the coefficients of a point.
+    fn hold_back(&self, id: BlockId, row: Option<usize>, natural: &mut [Vec<f64>]) {
+        let (block, place) = self.context.block(id);
         if self.context.equations.keeps_zeros(block) {
             // A zero of a multiplicative update stays.
             let stored = &self.now.parameters.blocks[id.index()][0];
@@ -342,30 +412,6 @@ impl<'a> Interpreter<'a> {
                 }
             }
         }
-        let batch = row.map_or(place.layout.batch(), |_| place.layout.batch_of(1));
-        // Members stand beside each other in a row.
-        let rows: Vec<usize> = row.map_or_else(|| (0..place.layout.rows).collect(), |row| vec![row]);
-        let stored = &self.now.parameters.blocks[id.index()];
-        let mut value = Vec::new();
-        for row in &rows {
-            for (column, width) in stored.iter().zip(&place.widths) {
-                value.extend(&column[row * width..(row + 1) * width]);
-            }
-        }
-        self.hold(id, row, &mut natural);
-        let natural = views(&natural);
-        family.mode(&batch, &natural, &mut value).map_err(|improper| self.improper(id, row, improper))?;
-        let mut columns = vec![Vec::new(); place.widths.len()];
-        let mut rest = value.as_slice();
-        for _ in &rows {
-            for (column, width) in columns.iter_mut().zip(&place.widths) {
-                let (own, others) = rest.split_at(*width);
-                column.extend(own);
-                rest = others;
-            }
-        }
-        self.put_held(id, row, &mut columns);
-        Ok(columns)
     }
 
     fn family(&self, id: BlockId) -> (&Place, &'static dyn Posterior) {

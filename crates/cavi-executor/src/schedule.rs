@@ -61,6 +61,13 @@ impl Schedule {
     }
 }
 
+impl Schedule {
+    /// The blocks that are reset in it.
+    pub fn reset_blocks(&self) -> Vec<BlockId> {
+        self.items.iter().flat_map(Item::reset_blocks).collect()
+    }
+}
+
 impl Item {
     /// A block, once.
     pub fn block(block: BlockId) -> Item {
@@ -80,6 +87,15 @@ impl Item {
     /// The item, so many times.
     pub fn repeated(self, repeat: u64) -> Item {
         Item { repeat, ..self }
+    }
+
+    /// The blocks that are reset in it.
+    fn reset_blocks(&self) -> Vec<BlockId> {
+        match &self.step {
+            _ if self.reset => self.blocks().to_vec(),
+            Step::Block(_) => Vec::new(),
+            Step::Group(items) | Step::Sequence(items) => items.iter().flat_map(Item::reset_blocks).collect(),
+        }
     }
 
     /// The item, its blocks reset first.

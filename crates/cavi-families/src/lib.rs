@@ -9,6 +9,7 @@
 pub mod draws;
 pub mod family;
 pub mod functions;
+pub mod kept;
 pub mod observed;
 pub mod posterior;
 pub mod standard;

@@ -30,8 +30,8 @@ pub use read::{
     read_npy, read_npz_arrays, read_text,
 };
 pub use write::{
-    Cell, CsvText, format_number, write_bytes_atomically, write_labels, write_npy, write_npy_i64,
-    write_text_atomically,
+    Cell, CsvText, Written, format_number, write_atomically, write_bytes_atomically, write_labels, write_npy,
+    write_npy_i64, write_text_atomically,
 };
 
 pub mod memory;

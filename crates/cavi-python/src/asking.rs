@@ -57,10 +57,12 @@ pub fn impute_entries(
     let tables = py.detach(|| {
         let fit = reopen::open(&directory, given(&directory, inputs)?.as_ref())?;
         let threads = threads.unwrap_or_else(all_threads);
-        impute::tables(&fit, &impute::Asked { all, arrays: of, only, draws, threads })
+        let asked = impute::Asked { all, arrays: of, only, draws, threads };
+        let wanted = impute::wanted(&fit, &asked)?;
+        wanted.iter().map(|own| impute::text(&fit, &asked, own)).collect::<Result<Vec<_>, Error>>()
     });
     let each = raised(py, tables)?.into_iter();
-    Ok(each.map(|own| (own.name, own.entries, own.missing, own.bare_rows, own.text)).collect())
+    Ok(each.map(|(own, text)| (own.name, own.entries, own.missing, own.bare_rows, text)).collect())
 }
 
 /// The positions of one axis in the order of what entries are expected to be, for each position of the others, as JSON.

@@ -35,7 +35,7 @@ impl Shape {
 /// Sizes, data and constants for a program, of the right supports.
 pub fn random_bound(model: &Model, shape: Shape, rng: &mut ChaCha8Rng) -> Bound {
     let symbols = &model.symbols;
-    let mut bound = Bound { axes: Vec::new(), arrays: vec![None; symbols.arrays.len()] };
+    let mut bound = Bound { arrays: vec![None; symbols.arrays.len()], ..Bound::default() };
     for (index, axis) in symbols.axes.iter().enumerate() {
         let id = cavi_algebra::AxisId::from(index);
         // Something must be there to point at, and a slice on the simplex has mass.

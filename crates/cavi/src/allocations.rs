@@ -8,14 +8,32 @@ use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 use cavi_syntax::ast::{Allocations, Warmup};
 
-/// The equations of sweeps by this rule; `None` where these are the program's own. Their bound is that of the program.
+/// The equations of sweeps by this rule, in which points that the schedule resets are marked; `None` where these are the program's own.
+/// Their bound is that of the program.
 pub(crate) fn of_fit(equations: &Equations, rule: Allocations, schedule: &Schedule) -> Option<Equations> {
     let swept = match rule {
-        Allocations::Ordinary => return None,
-        Allocations::Means => with_means(equations),
-        Allocations::Collapsed => collapsed(equations, schedule),
+        Allocations::Ordinary => None,
+        Allocations::Means => Some(with_means(equations)),
+        Allocations::Collapsed => Some(collapsed(equations, schedule)),
     };
-    Some(with_bound_of(equations, swept))
+    let swept = swept.map(|swept| with_bound_of(equations, swept));
+    let points = reset_points(equations, schedule);
+    if points.is_empty() {
+        return swept;
+    }
+    Some(with_resets(swept.unwrap_or_else(|| equations.clone()), &points))
+}
+
+/// The points that a schedule resets.
+pub(crate) fn reset_points(equations: &Equations, schedule: &Schedule) -> Vec<BlockId> {
+    let blocks = schedule.reset_blocks();
+    blocks.into_iter().filter(|block| equations.block(*block).is_point()).collect()
+}
+
+/// The equations with these blocks marked as reset.
+pub(crate) fn with_resets(mut equations: Equations, points: &[BlockId]) -> Equations {
+    points.iter().for_each(|point| equations.blocks[point.index()].resets = true);
+    equations
 }
 
 /// The equations of sweeps whose allocations leave their own shares out of what the schedule updates.

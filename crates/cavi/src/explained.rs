@@ -15,7 +15,7 @@
 //!
 //! Where an array has more entries than [`MOST`], a sample of about as many is compared, the same each time. Of counts whose
 //! unlisted entries are 0 the zeros count as any other entry, unless there are too many to go through: then rows under a Multinomial
-//! still have a deviance, since zeros add nothing to it, and others have none.
+//! still have a deviance, since `E - y` adds up to 0 over a row and zeros add nothing to the rest, and others have none.
 
 use std::collections::BTreeMap;
 
@@ -119,6 +119,8 @@ pub(crate) struct Entries {
     pub values: Vec<f64>,
     /// How many there are in all.
     all: usize,
+    /// Whether zeros that are not listed are left out.
+    without_zeros: bool,
 }
 
 impl<'a> Of<'a> {
@@ -160,8 +162,8 @@ impl<'a> Of<'a> {
             let sums = sums.entry(group_of(&place)).or_default();
             let weight = weights[entry];
             if weight > 0.0 {
-                sums[0] += weight * lost(measure, *value, means[entry]);
-                sums[1] += weight * lost(measure, *value, columns[entry]);
+                sums[0] += weight * lost(measure, *value, means[entry], entries.without_zeros);
+                sums[1] += weight * lost(measure, *value, columns[entry], entries.without_zeros);
                 sums[2] += weight * value * value;
             }
         }
@@ -216,7 +218,11 @@ impl<'a> Of<'a> {
             return None;
         }
         let existing = Existing::of(&given.model.symbols, &given.binding.bound.axes, array);
-        let mut entries = Entries { coordinates: vec![Vec::new(); shape.len()], ..Entries::default() };
+        let mut entries = Entries {
+            coordinates: vec![Vec::new(); shape.len()],
+            without_zeros: by_listing && zeros,
+            ..Entries::default()
+        };
         let mut add = |number: usize, all: usize, place: &mut dyn Iterator<Item = u32>, value: f64| {
             entries.all += 1;
             if is_sampled(number, all) {
@@ -375,12 +381,13 @@ impl<'a> Of<'a> {
     }
 }
 
-/// What an entry loses by this expectation.
-fn lost(measure: Measure, value: f64, mean: f64) -> f64 {
+/// What an entry loses by this expectation. Where zeros of a row are left out, `mean - value` is, which adds up to 0 over the whole row.
+fn lost(measure: Measure, value: f64, mean: f64, without_zeros: bool) -> f64 {
     // x log(x / y), 0 where x is.
     let relative = |x: f64, y: f64| if x == 0.0 { 0.0 } else { x * (x / y).ln() };
     match measure {
         Measure::Variance => (value - mean).powi(2),
+        Measure::Deviance if without_zeros => 2.0 * relative(value, mean),
         Measure::Deviance => 2.0 * (relative(value, mean) - value + mean),
         Measure::Trials => 2.0 * (relative(value, mean) + relative(1.0 - value, 1.0 - mean)),
     }
@@ -397,4 +404,19 @@ fn is_sampled(number: usize, all: usize) -> bool {
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^= bits >> 31;
     (bits as f64) < u64::MAX as f64 * (MOST as f64 / all as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `2 (3 log 3/2 + 1 log 1)`, with or without the cell that has nothing.
+    #[test]
+    fn zeros_of_a_row_may_be_left_out() {
+        let cells = [(3.0, 2.0), (0.0, 1.0), (1.0, 1.0)];
+        let all: f64 = cells.iter().map(|(y, mean)| lost(Measure::Deviance, *y, *mean, false)).sum();
+        let listed = [cells[0], cells[2]];
+        let listed: f64 = listed.iter().map(|(y, mean)| lost(Measure::Deviance, *y, *mean, true)).sum();
+        assert!((all - 2.432_790_648_648_985_5).abs() < 1e-12 && (listed - all).abs() < 1e-12);
+    }
 }

@@ -236,25 +236,44 @@ fn warning_of(found: DataError) -> Diagnostic {
 }
 
 /// What was asked for and has no effect: where a sweep may lower the bound, a lower one is no mistake, and a higher one no sign of
-/// a better extrapolation.
-fn without_effect(settings: &Settings, resolved: &Resolved) -> Option<Diagnostic> {
-    if resolved.allocations == Allocations::Ordinary {
-        return None;
-    }
-    let rule = resolved.allocations.word();
-    let asked = [("`--verify`", settings.verify), ("`--accelerate auto`", settings.accelerate == Some(true))];
-    let asked: Vec<&str> = asked.into_iter().filter(|(_, own)| *own).map(|(name, _)| name).collect();
+/// a better extrapolation. Under `reset` and `clamp` the other items of a sweep are verified all the same.
+fn without_effect(
+    settings: &Settings,
+    resolved: &Resolved,
+    (equations, schedule): (&Equations, &Schedule),
+) -> Option<Diagnostic> {
+    let accelerated = match settings.accelerate {
+        Some(asked) => asked.then_some("`--accelerate auto`"),
+        None => resolved.accelerates.then_some("`accelerate = auto`"),
+    };
+    let ordinary = resolved.allocations == Allocations::Ordinary;
+    let verified = (settings.verify && !ordinary).then_some("`--verify`");
+    let asked: Vec<&str> = verified.into_iter().chain(accelerated).collect();
+    let (why, help) = if ordinary {
+        let (what, without) = lowers(equations, schedule)?;
+        (what, format!("leave `{without}` out where the fit may take its time, or the option"))
+    } else {
+        let rule = format!("allocations by `{}`", resolved.allocations.word());
+        (rule, "`--allocations ordinary` for sweeps that never do".to_owned())
+    };
     (!asked.is_empty()).then(|| {
         let have = if asked.len() == 1 { "has" } else { "have" };
         Diagnostic::warning(
             "W0809",
-            format!(
-                "{} {have} no effect, because allocations by `{rule}` may lower the ELBO",
-                asked.join(" and ")
-            ),
+            format!("{} {have} no effect, because {why} may lower the ELBO", asked.join(" and ")),
         )
-        .help("`--allocations ordinary` for sweeps that never do")
+        .help(help)
     })
+}
+
+/// The first item of a schedule that may lower the bound, as a program has it, and the word for which it may.
+fn lowers(equations: &Equations, schedule: &Schedule) -> Option<(String, &'static str)> {
+    let name = |block: &BlockId| equations.symbols.array(equations.block(*block).members[0]).name.clone();
+    if let Some(block) = schedule.reset_blocks().first() {
+        return Some((format!("`{} reset`", name(block)), "reset"));
+    }
+    let clamped = schedule.blocks().into_iter().find(|block| equations.block(*block).clamp)?;
+    Some((format!("`point {} clamp`", name(&clamped)), "clamp"))
 }
 
 /// Fits a program to data. The callback is called after each sweep.
@@ -297,14 +316,17 @@ fn run(
     callback: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Fit, FitError> {
     let Problem { model, equations, binding, .. } = problem;
-    let resolved = Resolved::of(settings, model);
+    let mut resolved = Resolved::of(settings, model);
     // What there is to say about a schedule was said when it was resolved.
     let schedule = match &settings.schedule {
         Some(schedule) => schedule.clone(),
         None => crate::schedule::of_program(model, equations).schedule,
     };
     let mut warnings = unobserved::warnings(model, &binding.bound);
-    warnings.extend(without_effect(settings, &resolved));
+    warnings.extend(without_effect(settings, &resolved, (equations, &schedule)));
+    let phase = phase(equations, &schedule, resolved.allocations);
+    // The settings of a fit say what was done.
+    resolved.accelerates &= phase == "fit";
     let swept = allocations::of_fit(equations, resolved.allocations, &schedule);
     let mut context = Context {
         swept: swept.as_ref().unwrap_or(equations),
@@ -313,7 +335,7 @@ fn run(
         equations,
         binding,
         settings,
-        phase: phase(equations, &schedule, resolved.allocations),
+        phase,
         resolved,
         schedule,
         spread: None,

@@ -9,10 +9,12 @@
 //! arrays do not support; a fit to the rows that have all arrays, and `cavi project` for the others, does not.
 
 use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
 
 use cavi_algebra::{ArrayId, Support};
 use cavi_executor::BoundArray;
-use cavi_files::{Cell, CsvText};
+use cavi_files::{Cell, CsvText, Written, write_atomically};
 
 use crate::bind::{DataError, Existing};
 use crate::dimensions::Dimension;
@@ -39,7 +41,17 @@ pub struct Asked {
     pub threads: usize,
 }
 
-/// A table of one array.
+/// A table that is to be written.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The array.
+    pub name: String,
+    /// The most lines that it may have: the cells of the labels that are asked for, observed or not.
+    pub most: usize,
+    array: ArrayId,
+}
+
+/// A table of one array, as it was written.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// The array.
@@ -52,23 +64,21 @@ pub struct Table {
     pub bare_rows: usize,
     /// Whether it has listed entries alone, since the program has latents of its own at each of them.
     pub listed_only: bool,
-    /// The text.
-    pub text: String,
 }
 
-/// The tables of all arrays that are asked for and have such entries.
+/// The tables of all arrays that are asked for and may have such entries.
 ///
 /// # Errors
-/// A name, an axis or a label that the fit does not have; data whose entries have no expected value.
-pub fn tables(fit: &Reopened, asked: &Asked) -> Result<Vec<Table>, Error> {
+/// A name, an axis or a label that the fit does not have; listed entries that have latents of their own.
+pub fn wanted(fit: &Reopened, asked: &Asked) -> Result<Vec<Wanted>, Error> {
     let problem = fit.problem.as_given();
     let only = labels(problem, &asked.only)?;
     let mut tables = Vec::new();
     for array in arrays(problem, &asked.arrays)? {
         let cells = Cells { problem, array, only: &only };
         let has_missing = problem.binding.bound.array(array).has_missing();
+        let name = problem.equations.symbols.array(array).name.clone();
         if !asked.all && cells.is_of_entries() && !has_missing {
-            let name = &problem.equations.symbols.array(array).name;
             return Err(DataError::new(format!(
                 "entries of `{name}` that are not listed cannot be predicted: the program has latents of its own at each listed entry"
             ))
@@ -80,9 +90,27 @@ pub fn tables(fit: &Reopened, asked: &Asked) -> Result<Vec<Table>, Error> {
         if !asked.all && !has_missing {
             continue;
         }
-        tables.push(cells.table(fit, asked)?);
+        let sizes = cells.positions();
+        let most = sizes.iter().map(Vec::len).fold(1, usize::saturating_mul);
+        tables.push(Wanted { name, most, array });
     }
     Ok(tables)
+}
+
+/// Writes a table to a file, some thousand entries at a time.
+///
+/// # Errors
+/// Data whose entries have no expected value; a file that cannot be written.
+pub fn write(fit: &Reopened, asked: &Asked, wanted: &Wanted, file: &Path) -> Result<Table, Error> {
+    let problem = fit.problem.as_given();
+    let only = labels(problem, &asked.only)?;
+    let cells = Cells { problem, array: wanted.array, only: &only };
+    let mut table = None;
+    write_atomically(file, |out| {
+        table = Some(cells.table(fit, asked, out)?);
+        Ok(())
+    })?;
+    Ok(table.expect("it was written"))
 }
 
 /// The data that are predicted: those of these names, else all.
@@ -185,7 +213,12 @@ impl Cells<'_> {
         dimensions.iter().zip(&shape).map(of).collect()
     }
 
-    fn table(&self, fit: &Reopened, asked: &Asked) -> Result<Table, Error> {
+    fn table(
+        &self,
+        fit: &Reopened,
+        asked: &Asked,
+        out: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<Table, Written<Error>> {
         let symbols = &self.problem.equations.symbols;
         let own = symbols.array(self.array);
         let bound = &self.problem.binding.bound;
@@ -201,6 +234,7 @@ impl Cells<'_> {
         let existing = Existing::of(symbols, &bound.axes, own);
         let mut writer =
             Writer { cells: self, fit, asked, dimensions: &dimensions, table: &mut table, missing: 0 };
+        out(writer.table.take().as_bytes())?;
         let mut entries = 0;
         let mut block: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];
         let count: usize = positions.iter().map(Vec::len).product();
@@ -217,17 +251,18 @@ impl Cells<'_> {
             entries += 1;
             block.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
             if block.first().is_some_and(|column| column.len() == BLOCK) {
-                writer.write(&block)?;
+                writer.write(&block).map_err(Written::Own)?;
+                out(writer.table.take().as_bytes())?;
                 block.iter_mut().for_each(Vec::clear);
             }
         }
-        if entries > 0 {
-            writer.write(&block)?;
+        if block.first().is_none_or(|column| !column.is_empty()) && entries > 0 {
+            writer.write(&block).map_err(Written::Own)?;
+            out(writer.table.take().as_bytes())?;
         }
         let missing = writer.missing;
         let (name, bare_rows) = (own.name.clone(), self.bare_rows());
-        let (listed_only, text) = (self.is_of_entries(), table.as_str().to_owned());
-        Ok(Table { name, entries, missing, bare_rows, listed_only, text })
+        Ok(Table { name, entries, missing, bare_rows, listed_only: self.is_of_entries() })
     }
 
     /// Whether the entries are those of an axis of listed entries.
@@ -272,6 +307,26 @@ struct Writer<'a> {
     dimensions: &'a [Dimension<'a>],
     table: &'a mut CsvText,
     missing: usize,
+}
+
+/// The text of a table, held as a whole.
+///
+/// # Errors
+/// Data whose entries have no expected value.
+pub fn text(fit: &Reopened, asked: &Asked, wanted: &Wanted) -> Result<(Table, String), Error> {
+    let problem = fit.problem.as_given();
+    let only = labels(problem, &asked.only)?;
+    let mut text = Vec::new();
+    let cells = Cells { problem, array: wanted.array, only: &only };
+    let table = cells.table(fit, asked, &mut |bytes| {
+        text.extend_from_slice(bytes);
+        Ok(())
+    });
+    match table {
+        Ok(table) => Ok((table, String::from_utf8_lossy(&text).into_owned())),
+        Err(Written::Own(error)) => Err(error),
+        Err(Written::System(error)) => unreachable!("memory takes what is written: {error}"),
+    }
 }
 
 impl Writer<'_> {

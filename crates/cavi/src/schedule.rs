@@ -69,7 +69,13 @@ impl Resolver<'_> {
 
     fn item(&mut self, item: &ScheduleItem) -> Option<Item> {
         let step = match &item.kind {
-            ScheduleKind::Variable(variable) => Step::Block(self.variable(*variable, item.span)?),
+            ScheduleKind::Variable(variable) => {
+                let block = self.variable(*variable, item.span)?;
+                if item.reset {
+                    self.resets(block, item.span);
+                }
+                Step::Block(block)
+            }
             ScheduleKind::Group(members) => {
                 let members = self.items(members);
                 self.shares(&members, item.span);
@@ -77,6 +83,10 @@ impl Resolver<'_> {
             }
             ScheduleKind::Sequence(members) => Step::Sequence(self.items(members)),
         };
+        if item.reset && !matches!(step, Step::Block(_)) {
+            let blocks = Item { step: step.clone(), repeat: 1, reset: false }.blocks();
+            blocks.into_iter().for_each(|block| self.resets(block, item.span));
+        }
         Some(Item { step, repeat: item.repeat, reset: item.reset })
     }
 
@@ -116,6 +126,26 @@ impl Resolver<'_> {
                 None
             }
         }
+    }
+
+    /// Refuses the reset of a point whose own statement has no mode in closed form.
+    fn resets(&mut self, id: BlockId, span: Span) {
+        let block = self.equations.block(id);
+        let Some(ascent) = block.ascent.as_ref().filter(|ascent| ascent.own_family.is_none()) else { return };
+        let name = |member: &ArrayId| self.equations.symbols.array(*member).name.clone();
+        let names: Vec<String> = block.members.iter().map(name).collect();
+        let why = match names.as_slice() {
+            [_] if ascent.own.is_empty() => "its own statement has no mode in closed form",
+            [_] => "the mode of its own statement depends on other copies of it, or has no closed form",
+            _ => "points that move together have no mode of their statements in closed form",
+        };
+        let names = names.join("`, `");
+        self.diagnostics.push(
+            Diagnostic::error("E0618", format!("`{names}` cannot be reset: {why}"))
+                .at(span, "makes it the optimum of its own statement alone")
+                .possible("a factor of q, or a point whose own statement has a mode in closed form, as a Normal, a Gamma or a Dirichlet have")
+                .help("drop `reset`, and start it elsewhere (`init`, `restarts`)"),
+        );
     }
 
     /// Warns of a group none of whose members reads an allocation.

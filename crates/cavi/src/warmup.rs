@@ -2,7 +2,7 @@
 
 use cavi_algebra::evaluate::{Assignment, for_each_value};
 use cavi_algebra::{BlockId, Equations};
-use cavi_derivation::warmup::{Shape, shapes, with_free_shapes, with_means};
+use cavi_derivation::warmup::{Over, Shape, shapes, with_free_shapes, with_means};
 use cavi_executor::shard::memory::of_bound;
 use cavi_executor::{Digits, Ground, Parameters, Runner, Schedule, Spread, Swept, Trouble, Unplanned};
 use cavi_model::Model;
@@ -103,6 +103,19 @@ pub(crate) fn lines<'a>(model: &'a Model, settings: &'a Settings) -> Vec<&'a Lin
 impl Warmup {
     /// A line of a program, or of the option that replaces it.
     pub fn new(
+        model: &Model,
+        equations: &Equations,
+        binding: &Binding,
+        schedule: &Schedule,
+        line: &Line,
+    ) -> Warmup {
+        let resets = allocations::reset_points(equations, schedule);
+        let mut warmup = Warmup::of(model, equations, binding, schedule, line);
+        warmup.equations = allocations::with_resets(warmup.equations, &resets);
+        warmup
+    }
+
+    fn of(
         model: &Model,
         equations: &Equations,
         binding: &Binding,
@@ -231,12 +244,11 @@ impl Warmup {
 
 /// The values of a shape, in C order of its letters.
 fn values(model: &Model, binding: &Binding, shape: Shape) -> Vec<f64> {
-    let known = Known::new(&model.symbols, &binding.bound.axes, &binding.bound.arrays);
     let mut values = Vec::new();
-    let letters = shape.letters(model);
-    for_each_value(&model.symbols, &known, &letters, &mut Assignment::new(), &mut |assignment| {
-        let value = shape.value(model).and_then(|value| known.value_of(value, assignment));
-        values.push(value.unwrap_or(f64::NAN));
+    let Some(Over { symbols, value, letters, .. }) = shape.over(model) else { return values };
+    let known = Known::new(&symbols, &binding.bound.axes, &binding.bound.arrays);
+    for_each_value(&symbols, &known, &letters, &mut Assignment::new(), &mut |assignment| {
+        values.push(known.value_of(&value, assignment).unwrap_or(f64::NAN));
     });
     values
 }

@@ -12,7 +12,7 @@ mod to_sum;
 pub use coincidences::coincidences;
 pub use complements::{complements, is_complement};
 pub use differentiate::differentiate;
-pub use multiply::{distribute, multiply, power};
+pub use multiply::{distribute, divide, multiply, power};
 pub use push_log_into_product::{is_negative, is_never_positive, push_log_into_product};
 pub use simplex::sum_simplex;
 pub use substitute::{Substitution, refresh, rename_apart, replace_index, substitute};

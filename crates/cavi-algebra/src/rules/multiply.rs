@@ -1,6 +1,7 @@
 //! `(sum_k a_k) (sum_l b_l) = sum_k sum_l a_k b_l`, with different letters for the two sums.
 
 use super::substitute::{refresh, rename_apart};
+use crate::canonical::canonical;
 use crate::sum_of_products::{Atom, Coefficient, Factor, Sum, Term};
 use crate::symbols::{LetterId, Symbols};
 
@@ -13,6 +14,17 @@ pub fn multiply(symbols: &mut Symbols, left: &Sum, right: &Sum) -> Sum {
         }
     }
     Sum { terms }
+}
+
+/// A sum without the factors that all of its terms have: `(1 / w) sum_i w a_i = sum_i a_i`.
+pub fn divide(symbols: &mut Symbols, sum: &Sum, by: &[Atom]) -> Sum {
+    if by.is_empty() {
+        return sum.clone();
+    }
+    let factors = by.iter().map(|atom| Factor { atom: atom.clone(), power: -1 }).collect();
+    let inverse = Sum::term(Term { factors, ..Term::number(1.0) });
+    let share = multiply(symbols, sum, &inverse);
+    canonical(symbols, &share)
 }
 
 /// `sum_k a_k (b + c) = sum_k a_k b + sum_k a_k c` where `b` and `c` stand under the sum: letters that the term sums are

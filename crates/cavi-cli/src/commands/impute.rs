@@ -4,15 +4,17 @@ use std::path::{Path, PathBuf};
 
 use cavi::bind::{DataError, Inputs};
 use cavi::directory::Stored;
-use cavi::impute::{self, Asked, Table};
+use cavi::impute::{self, Asked, Table, Wanted};
 use cavi::{Error, reopen};
-use cavi_files::write_text_atomically;
 use serde_json::json;
 
 use super::{demo, fit};
 use crate::arguments::{ImputeArguments, InputArguments};
 use crate::failure::Failure;
 use crate::terminal;
+
+/// Before more lines than these, it is said how many there are.
+const MANY: usize = 10_000_000;
 
 /// Writes the tables.
 pub fn run(arguments: &ImputeArguments) -> Result<(), Failure> {
@@ -31,18 +33,27 @@ pub fn run(arguments: &ImputeArguments) -> Result<(), Failure> {
         draws: arguments.draws,
         threads: arguments.threads.unwrap_or_else(fit::all_threads),
     };
-    let tables = impute::tables(&fit, &asked)?;
-    if tables.is_empty() {
+    let wanted = impute::wanted(&fit, &asked)?;
+    if wanted.is_empty() {
         if !arguments.json {
             return terminal::print("no entry is missing; --all predicts those that are there\n");
         }
         return terminal::print("{\n  \"arrays\": {}\n}\n");
     }
-    let files = files(arguments, &tables)?;
-    for (table, file) in tables.iter().zip(&files) {
-        write_text_atomically(file, &table.text).map_err(Error::from)?;
+    let files = files(arguments, &wanted)?;
+    let mut tables = Vec::new();
+    for (own, file) in wanted.iter().zip(&files) {
+        if own.most > MANY && !arguments.quiet {
+            terminal::note(&format!(
+                "note: `{}` has {} cells, and each that is asked for is a line of {}; `--for AXIS=LABEL` asks for some of them\n",
+                own.name,
+                own.most,
+                file.display()
+            ));
+        }
+        let table = impute::write(&fit, &asked, own, file)?;
         if table.bare_rows > 0 && !arguments.quiet {
-            let Table { name, bare_rows, .. } = table;
+            let Table { name, bare_rows, .. } = &table;
             terminal::note(&format!(
                 "note: {bare_rows} rows have no entry of `{name}`; such rows bend a joint fit, and `cavi impute --help` says what to do\n"
             ));
@@ -53,6 +64,7 @@ pub fn run(arguments: &ImputeArguments) -> Result<(), Failure> {
                 table.name
             ));
         }
+        tables.push(table);
     }
     if arguments.json {
         let each = tables.iter().zip(&files).map(|(table, file)| {
@@ -113,7 +125,7 @@ pub fn refuse_reading_alone(arguments: &InputArguments) -> Result<(), Failure> {
 }
 
 /// The file of each table.
-fn files(arguments: &ImputeArguments, tables: &[Table]) -> Result<Vec<PathBuf>, Failure> {
+fn files(arguments: &ImputeArguments, tables: &[Wanted]) -> Result<Vec<PathBuf>, Failure> {
     let out = arguments.out.clone().unwrap_or_else(|| arguments.directory.join("imputed"));
     let is_file = out.extension().is_some_and(|own| own == "csv");
     match tables {

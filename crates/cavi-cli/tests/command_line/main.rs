@@ -6,6 +6,7 @@ mod data;
 mod answers;
 mod asking;
 mod batch;
+mod by_formula;
 mod by_hand;
 mod calibrate;
 mod check_fit;

@@ -267,27 +267,75 @@ fn simulated_data_are_not_predicted_by_the_numbers_that_made_them() {
 }
 
 #[test]
-fn an_average_that_few_draws_make_is_said_to_be_one() {
+fn an_average_that_few_draws_make_has_more_of_them_or_is_said_to_be_one() {
     let directory = scratch("scored_poorly");
     let program = |noise: &str| {
         format!(
-            "axis obs[n]\ndata y[n] : real\nu[n] ~ Normal(0, sd = 3)\ny[n] ~ Normal(u[n], sd = {noise})\n"
+            "axis obs[n]\ndata y[n] : real, absent = NA\nu[n] ~ Normal(0, sd = 3)\ny[n] ~ Normal(u[n], sd = {noise})\n"
         )
     };
-    write(&directory, &[("sharp.cavi", &program("0.01")), ("wide.cavi", &program("3"))]);
-    let rows: String = (0..40).map(|n| format!("{n},{}\n", f64::from(n * 17 % 40) / 5.0 - 4.0)).collect();
-    fs::write(directory.join("y.csv"), format!("obs,y\n{rows}")).unwrap();
+    write(
+        &directory,
+        &[
+            ("sharp.cavi", &program("0.01")),
+            ("needle.cavi", &program("0.0000001")),
+            ("wide.cavi", &program("3")),
+        ],
+    );
+    let y = |n: i32| f64::from(n * 17 % 40) / 5.0 - 4.0;
+    let rows = |own: std::ops::Range<i32>| own.map(|n| format!("{n},{}\n", y(n))).collect::<String>();
+    let others: String = (20..40).map(|n| format!("{n},\n")).collect();
+    fs::write(directory.join("y.csv"), format!("obs,y\n{}{others}", rows(0..20))).unwrap();
+    fs::write(directory.join("t.csv"), format!("obs,y\n{}", rows(20..40))).unwrap();
     let fitted = |name: &str| {
         let (said, _) =
-            run(&directory, &format!("fit {name}.cavi --data y=y.csv --heldout y=0.5 --out {name}"));
+            run(&directory, &format!("fit {name}.cavi --data y=y.csv --heldout y=t.csv --out {name}"));
         let summary = fs::read_to_string(directory.join(name).join("summary.json")).unwrap();
         let summary: Value = serde_json::from_str(&summary).unwrap();
-        (said, summary["heldout"]["y"]["n_few_draws"].clone())
+        let own = &summary["heldout"]["y"];
+        (said, own["log_predictive"].as_f64().unwrap(), own["n_few_draws"].clone())
     };
-    // Of 200 draws from N(0, 9) none or one is within 0.01 of a number.
-    let (said, count) = fitted("sharp");
-    assert_eq!(count, 20);
-    assert!(said.contains("at 20 entries fewer than 10 of 200 draws from q make the average"), "{said}");
-    let (said, count) = fitted("wide");
+    // Of 200 draws from N(0, 9) none or one is within 0.01 of a number, of 20,000 some 50; the truth is N(0, 9.0001).
+    let (said, score, count) = fitted("sharp");
+    close(score, (20..40).map(|n| log_normal(y(n), 0.0, 9.0001)).sum(), 2.0);
     assert!(count == Value::Null && !said.contains("likely too low"), "{said}");
+    let (said, _, count) = fitted("needle");
+    assert_eq!(count, 20);
+    assert!(said.contains("at 20 entries fewer than 10 of all draws from q make the average"), "{said}");
+    let (said, score, count) = fitted("wide");
+    close(score, (20..40).map(|n| log_normal(y(n), 0.0, 18.0)).sum(), 1.0);
+    assert!(count == Value::Null && !said.contains("likely too low"), "{said}");
+}
+
+/// A missing entry that other data are read from is a latent of its row: what is scored of the row is not given to it. Of two equal numbers y of a row
+/// one is hidden, and predicted by the other: with `v = 1 / (1/9 + b^2)` it is `N(b^2 v y, 1 + b^2 v)`.
+#[test]
+fn rows_are_not_scored_by_what_was_fitted_to_them_where_data_are_missing() {
+    let directory = scratch("scored_missing");
+    let program = "axis obs[n]\naxis part[j]\ndata x[n] : real, absent = NA\ndata y[n, j] : real, absent = NA\nb ~ Normal(0, sd = 10)\n\
+        x[n] ~ Normal(0, sd = 3)\ny[n, j] ~ Normal(b * x[n], sd = 1)\n";
+    let x = |n: i32| f64::from(n * 7 % 13) - 6.0;
+    let table = |of: &dyn Fn(i32) -> String, rows: i32| (0..rows).map(of).collect::<String>();
+    let train_x = table(&|n| format!("{n},{}\n", x(n)), 200);
+    let train_y = table(&|n| format!("{n},0,{}\n{n},1,{}\n", 2.0 * x(n) + 0.5, 2.0 * x(n) - 0.5), 200);
+    let new_y = |n: i32| f64::from(n % 5) - 2.0;
+    let new = table(&|n| format!("r{n},0,{}\nr{n},1,{}\n", new_y(n), new_y(n)), 40);
+    write(
+        &directory,
+        &[
+            ("m.cavi", program),
+            ("x.csv", &format!("obs,x\n{train_x}")),
+            ("y.csv", &format!("obs,part,y\n{train_y}")),
+            ("nx.csv", &format!("obs,x\n{}", table(&|n| format!("r{n},\n"), 40))),
+            ("ny.csv", &format!("obs,part,y\n{new}")),
+        ],
+    );
+    run(&directory, "fit m.cavi --data x=x.csv --data y=y.csv --out o --tol 1e-12");
+    let own = json(&directory, "score o --data x=nx.csv --data y=ny.csv");
+    let scored = &own["arrays"]["y"];
+    assert_eq!(scored["n_scored"], 40, "{own}");
+    let v = 1.0 / (1.0 / 9.0 + 4.0);
+    let expected: f64 =
+        (0..40).map(|n| log_normal(new_y(n), 4.0 * v * new_y(n), 1.0 + 4.0 * v)).sum::<f64>() / 40.0;
+    close(scored["per_unit"].as_f64().unwrap(), expected, 0.03);
 }

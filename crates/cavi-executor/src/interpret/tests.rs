@@ -143,6 +143,7 @@ fn block(member: ArrayId, plates: &[LetterId], slice: &[LetterId], family: Famil
         multiplicity: Vec::new(),
         by: None,
         clamp: false,
+        resets: false,
         ascent: None,
     }
 }

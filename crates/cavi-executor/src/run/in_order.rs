@@ -17,6 +17,7 @@ use crate::layout::Layout;
 use crate::plan::tensor::{NodeId, Operation, Source};
 use crate::plan::{InOrder, Place};
 use crate::trouble::Trouble;
+use cavi_families::kept::lend;
 
 /// What is found out once of each block whose copies move one after another.
 pub(super) struct Orders {
@@ -155,6 +156,17 @@ impl State<'_> {
         if let Some(held) = held {
             held.hold(&rows.batch(), rows.rows.iter().copied(), &mut columns);
         }
+        let each = layout.batch_of(1).rows;
+        let copy_of = |number: usize| rows.rows[number / each] * each + number % each;
+        let is_kept = |number: usize| kept.binary_search(&copy_of(number)).is_ok();
+        let mut lender = None;
+        if !kept.is_empty() {
+            let shared = !layout.group.is_empty();
+            lender = lend(&layout.statistics, (&rows.batch(), shared), &is_kept, &mut columns);
+            if lender.is_none() {
+                return Ok(());
+            }
+        }
         let columns = views(&columns);
         let widths = if block.is_point() {
             Columns::from_elem((layout.width(), false), 1)
@@ -165,9 +177,10 @@ impl State<'_> {
         let mut settled = views_mut(&mut own);
         let outcome = settle(self.work.equations, (id, &layout), &rows.batch(), &columns, &mut settled);
         drop(settled);
-        let each = layout.batch_of(1).rows;
-        let copy_of = |number: usize| rows.rows[number / each] * each + number % each;
-        outcome.map_err(|improper| trouble(id, &layout, copy_of(improper.row), improper.reason))?;
+        outcome.map_err(|improper| {
+            let number = lender.filter(|_| is_kept(improper.row)).unwrap_or(improper.row);
+            trouble(id, &layout, copy_of(number), improper.reason)
+        })?;
         for (((width, grouped), column), own) in
             widths.iter().zip(&mut self.parameters.blocks[id.index()]).zip(&own)
         {

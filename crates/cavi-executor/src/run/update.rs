@@ -18,11 +18,13 @@ use super::state::{State, family, trouble};
 use super::sweep::{End, NEVER, Stop, go_on};
 use crate::observed::Observed;
 use crate::plan::parts::Parts;
+use crate::plan::tensor::NodeId;
 use crate::trouble::Trouble;
+use cavi_families::kept::{is_inside, lend};
 
 impl Executor<'_> {
-    /// Makes q the optimum of the block's own statements alone, hyper-parameters at their current expectations. A point
-    /// keeps its value.
+    /// Makes q the optimum of the block's own statements alone, hyper-parameters at their current expectations. A point whose reset was
+    /// not planned ([`cavi_algebra::Block::resets`]) keeps its value.
     pub fn reset(&mut self, id: BlockId) -> Result<(), Trouble> {
         let outcome = self.state.reset(id);
         self.state.agree("reset", id, outcome)
@@ -61,7 +63,10 @@ impl Executor<'_> {
         // Parts of rows need the coefficients of all of them.
         match weightless.is_empty() && !self.state.has_parts(id) {
             true => Ok(self.state.update_all(id)?),
-            false => Ok(self.state.update_weighed(id, &weightless)?),
+            false => {
+                let plan = Arc::clone(&self.state.work.plan.blocks[id.index()]);
+                Ok(self.state.settle_moving(id, &plan.natural, &weightless)?)
+            }
         }
     }
 
@@ -91,27 +96,54 @@ impl Executor<'_> {
 }
 
 impl State<'_> {
-    /// Makes a block the optimum of its own statements alone.
+    /// Makes a block the optimum of its own statements alone. Rows of weight 0 keep their factors, and a point keeps its value where that
+    /// optimum is every value, or one that no update leaves.
     fn reset(&mut self, id: BlockId) -> Result<(), Trouble> {
         let plan = Arc::clone(&self.work.plan.blocks[id.index()]);
-        let nodes = &plan.prior;
-        if nodes.is_empty() {
+        if plan.prior.is_empty() {
             return Ok(());
         }
-        nodes.iter().for_each(|node| self.evaluate(*node));
-        let layout = &self.work.plan.layouts[id.index()];
+        let weightless = self.weightless(id);
+        match self.work.equations.block(id).is_point() {
+            true => self.reset_point(id, &weightless),
+            false => self.settle_moving(id, &plan.prior, &weightless),
+        }
+    }
+
+    /// A point to the mode of its own statements.
+    fn reset_point(&mut self, id: BlockId, weightless: &[usize]) -> Result<(), Trouble> {
+        let plan = Arc::clone(&self.work.plan.blocks[id.index()]);
+        plan.prior.iter().for_each(|node| self.evaluate(*node));
+        let layout = Arc::clone(&self.work.plan.layouts[id.index()]);
+        let equations = self.work.equations;
+        let block = equations.block(id);
         let free;
-        let columns: Views = nodes.iter().map(|node| self.values[node.index()].as_ref()).collect();
-        free = self.with_parts(id, &columns);
-        let columns = free.as_ref().map_or(columns, |free| views(free));
-        let block = &mut self.parameters.blocks[id.index()];
-        let outcome =
-            settle(self.work.equations, (id, layout), &layout.batch(), &columns, &mut views_mut(block));
+        let mut columns: Views = plan.prior.iter().map(|node| self.values[node.index()].as_ref()).collect();
+        let mut point = Scratch::of(&self.parameters.blocks[id.index()][0]);
+        let outcome = match block.ascent.as_ref().and_then(|ascent| ascent.own_family) {
+            Some(family) => cavi_families::posterior(family).mode(&layout.batch(), &columns, &mut point),
+            None => {
+                if let Some(own) = self.with_parts(id, &columns) {
+                    free = own;
+                    columns = views(&free);
+                }
+                settle(equations, (id, &layout), &layout.batch(), &columns, &mut [&mut point[..]])
+            }
+        };
         drop(columns);
-        outcome.map_err(|improper| trouble(id, layout, improper.row, improper.reason))?;
+        outcome.map_err(|improper| trouble(id, &layout, improper.row, improper.reason))?;
+        let support = equations.symbols.array(block.members[0]).support;
+        let copies = layout.slices_of(0);
+        let own = &mut self.parameters.blocks[id.index()][0];
+        for copy in (0..copies.rows).filter(|copy| weightless.binary_search(copy).is_err()) {
+            let place = copies.row(copy);
+            if is_inside(support, &point[place.clone()]) {
+                own[place.clone()].copy_from_slice(&point[place]);
+            }
+        }
         let _ = self.observe(id);
         self.touch(id);
-        self.forget(nodes);
+        self.forget(&plan.prior);
         Ok(())
     }
 
@@ -140,26 +172,41 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Updates all copies at once but those without a weight, which keep their factors, and elements that are held.
-    fn update_weighed(&mut self, id: BlockId, weightless: &[usize]) -> Result<(), Trouble> {
+    /// Makes all copies what these coefficients say, but those without a weight, which keep their factors, and elements that are held.
+    fn settle_moving(&mut self, id: BlockId, nodes: &[NodeId], weightless: &[usize]) -> Result<(), Trouble> {
         let before: SmallVec<[Scratch; 6]> =
             self.parameters.blocks[id.index()].iter().map(|column| Scratch::of(column)).collect();
-        let plan = Arc::clone(&self.work.plan.blocks[id.index()]);
-        let nodes = &plan.natural;
         nodes.iter().for_each(|node| self.evaluate(*node));
         let layout = &self.work.plan.layouts[id.index()];
+        let shared = !layout.group.is_empty();
         let free;
-        let columns: Views = nodes.iter().map(|node| self.values[node.index()].as_ref()).collect();
-        free = self.with_parts(id, &columns);
-        let columns = free.as_ref().map_or(columns, |free| views(free));
+        let mut lent: SmallVec<[Scratch; 4]>;
+        let mut columns: Views = nodes.iter().map(|node| self.values[node.index()].as_ref()).collect();
+        let mut lender = None;
+        if let Some(own) = self.with_parts(id, &columns) {
+            free = own;
+            columns = views(&free);
+        }
+        if !weightless.is_empty() {
+            lent = columns.iter().map(|column| Scratch::of(column)).collect();
+            let is_kept = |copy: usize| weightless.binary_search(&copy).is_ok();
+            lender = lend(&layout.statistics, (&layout.batch(), shared), &is_kept, &mut lent);
+            if lender.is_none() {
+                drop(columns);
+                self.forget(nodes);
+                return Ok(());
+            }
+            columns = views(&lent);
+        }
         let block = &mut self.parameters.blocks[id.index()];
         let outcome =
             settle(self.work.equations, (id, layout), &layout.batch(), &columns, &mut views_mut(block));
         if let Err(improper) = outcome {
             block.iter_mut().zip(&before).for_each(|(column, before)| column.copy_from_slice(before));
-            return Err(trouble(id, layout, improper.row, improper.reason));
+            let is_lent = weightless.binary_search(&improper.row).is_ok();
+            let row = lender.filter(|_| is_lent).unwrap_or(improper.row);
+            return Err(trouble(id, layout, row, improper.reason));
         }
-        let shared = !layout.group.is_empty();
         let matrix = matrices(self.work.equations, id);
         for ((column, before), matrix) in block.iter_mut().zip(&before).zip(matrix) {
             let width = before.len() / layout.rows;

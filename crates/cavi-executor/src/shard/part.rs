@@ -320,7 +320,7 @@ impl<'b> Part<'b> {
         let axes = (0..self.whole.axes.len()).map(|axis| self.axis(AxisId::from(axis)));
         let arrays = self.whole.arrays.iter().enumerate();
         let arrays = arrays.map(|(id, array)| array.as_ref().map(|array| self.array(id, array)));
-        Bound { axes: axes.collect(), arrays: arrays.collect() }
+        Bound { axes: axes.collect(), arrays: arrays.collect(), whole: self.whole.whole.clone() }
     }
 
     fn axis(&self, id: AxisId) -> BoundAxis {

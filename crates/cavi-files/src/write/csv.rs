@@ -76,6 +76,11 @@ impl CsvText {
         self.text.push('\n');
     }
 
+    /// The rows since the last time, the header among the first of them; what is taken is held no longer.
+    pub fn take(&mut self) -> String {
+        std::mem::take(&mut self.text)
+    }
+
     /// The table so far.
     pub fn as_str(&self) -> &str {
         &self.text

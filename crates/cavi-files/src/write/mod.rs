@@ -27,6 +27,45 @@ pub fn write_bytes_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError
     atomically(path, |file| file.write_all(bytes))
 }
 
+/// Writes a file part by part, by `write`. Directories on the way to it are made.
+///
+/// # Errors
+/// An error of the system, or the first of `write`.
+pub fn write_atomically<E: From<FileError>>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), Written<E>>,
+) -> Result<(), E> {
+    let mut own = None;
+    let outcome = atomically(path, |file| {
+        write(&mut |bytes| file.write_all(bytes)).map_err(|error| match error {
+            Written::System(error) => error,
+            Written::Own(error) => {
+                own = Some(error);
+                io::Error::other("what was to be written could not be worked out")
+            }
+        })
+    });
+    match own {
+        Some(error) => Err(error),
+        None => outcome.map_err(E::from),
+    }
+}
+
+/// Why a file was not written to its end.
+#[derive(Debug)]
+pub enum Written<E> {
+    /// The system could not write it.
+    System(io::Error),
+    /// What was to be written is not known.
+    Own(E),
+}
+
+impl<E> From<io::Error> for Written<E> {
+    fn from(error: io::Error) -> Written<E> {
+        Written::System(error)
+    }
+}
+
 /// Writes a file beside its final name, and renames it when it is complete.
 pub(crate) fn atomically(
     path: &Path,

@@ -230,6 +230,9 @@ pub(crate) fn bind_in_part(
         .iter()
         .filter_map(|piece| Some((piece.array, texts::line(name(piece), piece.texts()?))))
         .collect();
+    let is_whole = |piece: &&pieces::Piece| matches!(piece.content, cavi_files::Content::Dense(_));
+    let whole: Vec<ArrayId> =
+        cavi_algebra::dedup(pieces.iter().filter(is_whole).map(|piece| piece.array).collect());
     drop(pieces);
     for id in part.unobserved {
         arrays[id.index()].get_or_insert_with(|| no_entry(symbols.array(*id).letters.len()));
@@ -311,7 +314,7 @@ pub(crate) fn bind_in_part(
     let warnings = [unknown, axes.warnings, suspicions, poor].concat();
     let fixed: Vec<ArrayId> = held.iter().map(|(id, _)| *id).collect();
     held.into_iter().for_each(|(id, values)| arrays[id.index()] = Some(values));
-    let bound = Bound { axes: axes.bound, arrays };
+    let bound = Bound { axes: axes.bound, arrays, whole };
     let labels = Labels { axes: axes.labels };
     let binding = Binding {
         bound,

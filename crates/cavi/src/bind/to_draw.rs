@@ -44,7 +44,7 @@ pub(crate) fn bind_to_draw(
     for id in drawn {
         arrays[id.index()] = None;
     }
-    Ok((Bound { axes: axes.bound, arrays }, Labels { axes: axes.labels }))
+    Ok((Bound { axes: axes.bound, arrays, ..Bound::default() }, Labels { axes: axes.labels }))
 }
 
 /// Refuses data that are computed from what is drawn.

@@ -35,6 +35,7 @@ use super::{HeldOut, Score, is_as_given};
 use crate::bind::{Existing, Hidden};
 use crate::prepare::Problem;
 use crate::row_totals::RowTotals;
+use crate::rows::RowWeights;
 
 /// What is predicted without a model, or why nothing is.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,7 +164,7 @@ impl Predictor<'_> {
             hidden.coordinates.iter().map(|column| column[entry] as usize).collect()
         };
         if part.kind == Kind::Unit {
-            return Ok((self.logs_of_units(hidden), 0.0));
+            return Ok((self.logs_of_units(statement, hidden), 0.0));
         }
         let weights = self.weights_of_given(part.copy, statement, hidden)?;
         let margins = Margins::of(symbols, self.bound, self.entries, hidden.array, weights)?;
@@ -224,8 +225,9 @@ impl Predictor<'_> {
         }
     }
 
-    /// The log of the share of each column of all units that were given, with half a unit more for each column.
-    fn logs_of_units(&self, hidden: &Hidden) -> Vec<f64> {
+    /// The log of the share of each column of all units that were given, with half a unit more for each column. Those of a row of weight
+    /// count as often.
+    fn logs_of_units(&self, statement: &Statement, hidden: &Hidden) -> Vec<f64> {
         let symbols = &self.model.symbols;
         let array = symbols.array(hidden.array);
         let shape = self.bound.shape(symbols, hidden.array);
@@ -236,16 +238,19 @@ impl Predictor<'_> {
         };
         let columns: usize = within.iter().map(|dimension| shape[*dimension]).product();
         let mut units = vec![0.0; columns];
+        let weights = RowWeights::of_statement(symbols, self.bound, statement);
         match self.bound.array(hidden.array) {
             BoundArray::Sparse { indices, values, .. } => {
                 for (entry, value) in values.iter().enumerate() {
-                    units[column(&|dimension| indices[dimension][entry] as usize)] += value;
+                    let place = |dimension: usize| indices[dimension][entry] as usize;
+                    units[column(&place)] += value * weights.at(&place);
                 }
             }
             BoundArray::Dense { values, .. } => {
                 for (cell, value) in values.iter().enumerate().filter(|(_, value)| **value != 0.0) {
                     let place = unflat(&shape, cell);
-                    units[column(&|dimension| place[dimension])] += value;
+                    let place = |dimension: usize| place[dimension];
+                    units[column(&place)] += value * weights.at(&place);
                 }
             }
         }

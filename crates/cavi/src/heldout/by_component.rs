@@ -116,9 +116,10 @@ impl Addends {
 /// What is evaluated.
 enum What {
     Addends(Addends),
-    /// The place of the index latent that selects from the axis; whether its weights are those before the entry was seen.
-    Selection {
-        place: usize,
+    /// The places of the index latents that select from the axis, each of which accounts for as much (an edge between nodes of two groups
+    /// is half of the one and half of the other); whether weights are those before the entry was seen.
+    Selections {
+        places: Vec<usize>,
         is_prior: bool,
     },
 }
@@ -144,13 +145,14 @@ impl Predictor<'_> {
             return other.by_component(hidden, axis, reduce);
         }
         let mut copy = copy;
+        let own = copy.selections.len();
         let weights = self.all_weights(statement, &mut copy, Given::All).ok()?;
-        let selected = |own: &cavi_derivation::copy::Selection| copy.symbols.letter(own.class).axis == axis;
-        let what = match copy.selections.iter().position(selected) {
-            Some(place) => {
-                What::Selection { place, is_prior: matches!(weights[place], Weights::Statement(_)) }
-            }
-            None => {
+        let selected = |place: &usize| copy.symbols.letter(copy.selections[*place].class).axis == axis;
+        let places: Vec<usize> = (0..own).filter(selected).collect();
+        let is_prior = places.iter().any(|place| matches!(weights[*place], Weights::Statement(_)));
+        let what = match places.is_empty() {
+            false => What::Selections { places, is_prior },
+            true => {
                 // Where the mean is no one parameter, nothing adds up to it.
                 let is_mean = matches!(statement.family.mean_is(), [0]) || prediction == Prediction::Class;
                 let argument = copy.arguments.first()?.as_ref().filter(|_| is_mean)?;
@@ -194,7 +196,7 @@ impl Predictor<'_> {
         let first = part.copy.arguments.first().and_then(Option::as_ref).map(|argument| &argument.value);
         let certain = blocks.iter().all(|block| super::draws::is_certain(self.equations, *block));
         let is_exact =
-            certain || matches!(what, What::Selection { .. }) || self.is_product_of_independent(part, first);
+            certain || matches!(what, What::Selections { .. }) || self.is_product_of_independent(part, first);
         let shapes = self.shapes();
         if is_exact && let Some(means) = self.means(&read) {
             let world = self.world(part, &means, &shapes);
@@ -278,7 +280,7 @@ impl Predictor<'_> {
                         }
                     }
                 }
-                What::Selection { place, is_prior } => {
+                What::Selections { places, is_prior } => {
                     let likelihood = match (is_prior, part.kind, argument) {
                         (false, ..) => vec![1.0; size],
                         (true, Kind::Class | Kind::Unit, Some(argument)) => {
@@ -289,11 +291,13 @@ impl Predictor<'_> {
                             logs.into_iter().map(cavi_numerics::special::exp).collect()
                         }
                     };
-                    add(chosen[*place], likelihood);
+                    for place in places {
+                        add(chosen[*place], likelihood.clone());
+                    }
                 }
             }
         });
-        if matches!(what, What::Selection { .. }) {
+        if matches!(what, What::Selections { .. }) {
             for entry in 0..size {
                 let all: f64 = columns.iter().map(|column| column[entry]).sum();
                 if all > 0.0 {

@@ -8,6 +8,9 @@
 //!   to be predicted by itself,
 //! - and the class is neither observed (an index with missing values) nor held (`fixed`).
 //!
+//! Where the statement of such a class is itself chosen by a class, `z[n] ~ Categorical(theta[g[n]])`, that one is summed out beside it: the weight of
+//! a choice of both is `w_b E theta[b, c]`, with the weights of g[n] found in the same way.
+//!
 //! Each unit of a row of weight has a class of its own, of which the units that were given do not tell: its weights are those of the statement.
 
 use std::collections::BTreeSet;
@@ -22,6 +25,9 @@ use super::batch::{Batch, Place};
 use super::predict::{Part, Predictor, latents_in, unflat};
 use crate::bind::Hidden;
 use crate::means::mean;
+
+/// More combinations of classes are not summed out for the sake of a class whose statement is chosen by others: its factor of q is read instead.
+const MOST_COMBINATIONS: usize = 1 << 10;
 
 /// How many of some entries the fit was given, as a whole or some of their units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +129,8 @@ impl Predictor<'_> {
         given: Given,
     ) -> Result<Vec<Weights>, String> {
         let mut weights: Vec<Weights> = Vec::new();
-        for selection in copy.selections.clone() {
+        // A statement that is chosen by a class adds the selections of that class.
+        while let Some(selection) = copy.selections.get(weights.len()).cloned() {
             let own = self.weights(statement, copy, &selection, given);
             weights.push(own.ok_or("an index latent of it has no factor of q that could be read")?);
         }
@@ -170,10 +177,28 @@ impl Predictor<'_> {
         let own = self.model.statement_of(selection.index)?;
         let prior = self.copy_on(&copy.symbols, own).ok()?;
         let [Some(probabilities)] = prior.arguments.as_slice() else { return None };
-        if !prior.selections.is_empty() {
+        let size = |selection: &Selection| self.bound.size_of(&prior.symbols, selection.class);
+        let combinations = copy.selections.iter().chain(&prior.selections).map(size).product::<usize>();
+        if combinations > MOST_COMBINATIONS {
+            return None;
+        }
+        let letters: Vec<(LetterId, Subscript)> =
+            own.plates.iter().copied().zip(selection.subscripts.iter().cloned()).collect();
+        let there = |selection: &Selection| Selection {
+            subscripts: selection.subscripts.iter().map(|own| replaced(own, &letters)).collect(),
+            ..selection.clone()
+        };
+        let chosen: Vec<Selection> = prior.selections.iter().map(there).collect();
+        // Each of them needs weights of its own.
+        let has_factor = |selection: &Selection| {
+            let block = self.equations.block_of(selection.index);
+            block.is_some_and(|block| self.equations.block(block).mode != Mode::Implicit)
+        };
+        if !chosen.iter().all(has_factor) {
             return None;
         }
         copy.symbols = prior.symbols;
+        copy.selections.extend(chosen);
         Some(Prior {
             letters: own.plates.clone(),
             probabilities: probabilities.value.clone(),
@@ -198,7 +223,7 @@ impl Predictor<'_> {
         found
     }
 
-    /// Whether a latent has an element for each entry of the data, and nothing else reads it.
+    /// Whether a latent has an element for each entry of the data, and nothing reads it but what the entry selects.
     fn belongs_to_entry(&self, statement: &Statement, copy: &Copy, selection: &Selection) -> bool {
         let mut letters = Vec::new();
         selection.subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
@@ -212,7 +237,10 @@ impl Predictor<'_> {
             found
         };
         statement.plates.iter().all(|letter| own.contains(letter))
-            && !self.model.statements.iter().any(|other| other.target != statement.target && reads(other))
+            && !self.model.statements.iter().any(|other| {
+                let selects = copy.selections.iter().any(|own| own.index == other.target);
+                other.target != statement.target && !selects && reads(other)
+            })
     }
 
     /// Calls `visit` with every choice of the classes that select what entries read, and the weight of that choice at each entry: the
@@ -230,6 +258,10 @@ impl Predictor<'_> {
         for combination in 0..sizes.iter().product() {
             let classes = unflat(&sizes, combination);
             let mut weight = vec![1.0; batch.count()];
+            // The statement of one class may be chosen by another.
+            for (selection, class) in part.copy.selections.iter().zip(&classes) {
+                batch.place(selection.class, Place::One(*class));
+            }
             for (place, (selection, weights)) in part.copy.selections.iter().zip(&part.weights).enumerate() {
                 let class = classes[place];
                 let mut own = self.weight(part, batch, (selection, weights), class);
@@ -240,7 +272,6 @@ impl Predictor<'_> {
                     own.iter_mut().zip(same).filter(|(_, same)| *same).for_each(|(own, _)| *own = alone);
                 }
                 weight.iter_mut().zip(own).for_each(|(weight, own)| *weight *= own);
-                batch.place(selection.class, Place::One(class));
             }
             visit(batch, &weight);
         }
@@ -331,6 +362,19 @@ impl Prior {
         let own = batch.sum(&self.probabilities).spread(count);
         batch.put_back(before);
         own
+    }
+}
+
+/// A subscript with others in the places of its letters.
+fn replaced(subscript: &Subscript, letters: &[(LetterId, Subscript)]) -> Subscript {
+    match subscript {
+        Subscript::Letter(letter) => {
+            let own = letters.iter().find(|(own, _)| own == letter);
+            own.map_or_else(|| subscript.clone(), |(_, there)| there.clone())
+        }
+        Subscript::Index(array, inner) => {
+            Subscript::Index(*array, inner.iter().map(|own| replaced(own, letters)).collect())
+        }
     }
 }
 

@@ -73,6 +73,11 @@ impl Source {
         Source { block: id, layout, members, observed: Observed::of(equations, bound, block) }
     }
 
+    /// How many numbers a draw of the block has.
+    pub fn numbers(&self) -> usize {
+        self.members.iter().map(|(_, places)| places.len()).sum()
+    }
+
     /// A draw of every variable of the block; of a point its value.
     pub fn draw(
         &self,

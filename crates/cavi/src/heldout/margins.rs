@@ -540,7 +540,7 @@ mod tests {
             let id = model.symbols.find("x").unwrap();
             let mut arrays = vec![None; model.symbols.arrays.len()];
             arrays[id.index()] = Some(data);
-            let bound = Bound { axes: axes.clone(), arrays };
+            let bound = Bound { axes: axes.clone(), arrays, ..Bound::default() };
             let rates = Rates::of(table(&model.symbols, &bound));
             // Row total 10000, column total 13000 of 30000: but for the halves.
             assert!((rates.at(&[0, 0]) / (10000.0 * 13000.0 / 30000.0) - 1.0).abs() < 2e-4);
@@ -560,7 +560,8 @@ mod tests {
         let observed = Some((0..9).map(|entry| entry != 8).collect());
         arrays[id.index()] =
             Some(BoundArray::Sparse { indices, values: values.into(), observed, unlisted_zero: true });
-        let bound = Bound { axes: vec![BoundAxis::plain(3), BoundAxis::plain(3)], arrays };
+        let bound =
+            Bound { axes: vec![BoundAxis::plain(3), BoundAxis::plain(3)], arrays, ..Bound::default() };
         let rates = Rates::of(table(&model.symbols, &bound));
         assert!((rates.at(&[2, 2]) / 1.2e6 - 1.0).abs() < 1e-4, "{}", rates.at(&[2, 2]));
     }
@@ -578,7 +579,11 @@ mod tests {
             |cell: usize| 5.0 + effect(cell / columns) + 2.0 * effect(cell % columns + 3) + noise(cell);
         let mut arrays = vec![None; model.symbols.arrays.len()];
         arrays[id.index()] = Some(BoundArray::full((0..rows * columns).map(value).collect()));
-        let bound = Bound { axes: vec![BoundAxis::plain(rows), BoundAxis::plain(columns)], arrays };
+        let bound = Bound {
+            axes: vec![BoundAxis::plain(rows), BoundAxis::plain(columns)],
+            arrays,
+            ..Bound::default()
+        };
         let normals = Normals::of(table(&model.symbols, &bound)).unwrap();
         let (mean, variance) = normals.at(&[10, 20]);
         assert!((mean - (5.0 + effect(10) + 2.0 * effect(23))).abs() < 0.05, "{mean}");

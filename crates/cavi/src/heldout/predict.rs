@@ -9,7 +9,7 @@
 //! products of their means, and exact. Everything else is the log of an average over draws from q. The draws are the same for
 //! all entries; the standard error of the sum is that of the averages over [`BATCHES`] batches of them, carried through the logarithm to first order.
 //! Where q is wide against the noise, few draws come near an entry, and the log of their average is too low by more than that error says: entries
-//! whose average rests on fewer than [`FEWEST_DRAWS`] draws are counted.
+//! whose average rests on fewer than [`FEWEST_DRAWS`] draws have up to 100 times as many, and those that this does not help are counted.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -45,6 +45,10 @@ pub const DRAWS: usize = 200;
 pub const BATCHES: usize = 10;
 /// An average that rests on fewer draws is poor (`(sum w)^2 / sum w^2`, of the densities w of an entry at the draws).
 pub const FEWEST_DRAWS: f64 = 10.0;
+/// So many draws are taken for the entries whose averages are poor; the second time for those that still are.
+const MORE_DRAWS: [usize; 2] = [2_000, 20_000];
+/// The most numbers that are drawn for the sake of poor averages, and evaluated.
+const MOST_NUMBERS: usize = 1 << 26;
 /// Entries evaluated at once.
 pub(super) const CHUNK: usize = 512;
 /// More entries than these are not written out to be scored one by one.
@@ -66,7 +70,7 @@ pub struct Score {
     /// Whether what is scored are units given how many their row has: of rows under a Multinomial, classes, and counts at a rate where
     /// that was asked for.
     pub given_totals: bool,
-    /// At how many entries the average over draws from q rests on fewer than [`FEWEST_DRAWS`] of them: there q is wide against the noise, and the score is
+    /// At how many entries the average over draws from q rests on fewer than [`FEWEST_DRAWS`] of them, after more were taken there: there q is wide against the noise, and the score is
     /// likely too low, by more than its standard error says.
     pub poor: usize,
 }
@@ -404,17 +408,33 @@ impl Predictor<'_> {
         }
         let sources: Vec<Source> =
             blocks.iter().map(|block| Source::new(self.equations, self.bound, *block)).collect();
+        let mut evaluated = self.averaged(part, &sources, DRAWS, &shapes)?;
+        self.draw_more(part, &sources, &shapes, &mut evaluated)?;
+        Ok(evaluated)
+    }
+
+    /// The averages over so many draws.
+    ///
+    /// # Errors
+    /// In words, why there are none.
+    fn averaged(
+        &self,
+        part: &Part<'_>,
+        sources: &[Source],
+        draws: usize,
+        shapes: &[Vec<usize>],
+    ) -> Result<Evaluated, &'static str> {
         let entries = part.hidden.values.len() / part.width.max(1);
         let mut batches: Vec<Vec<f64>> = Vec::with_capacity(BATCHES);
         let mut rests: Vec<f64> = Vec::with_capacity(BATCHES);
         let mut effective = Effective::new(entries);
+        let size = draws / BATCHES;
         for batch in 0..BATCHES {
             let mut average = LogAverage::new(entries);
             let mut rest = 0.0;
-            let size = DRAWS / BATCHES;
             for draw in batch * size..(batch + 1) * size {
-                let drawn = self.drawn(&sources, draw);
-                let world = self.world(part, &drawn, &shapes);
+                let drawn = self.drawn(sources, draw);
+                let world = self.world(part, &drawn, shapes);
                 let logs = self.logs(part, &world)?;
                 average.add(&logs);
                 effective.add(&logs);
@@ -424,6 +444,46 @@ impl Predictor<'_> {
             rests.push(rest);
         }
         Ok(Evaluated { batches, rests, effective: effective.finish() })
+    }
+
+    /// Takes more draws for the entries whose averages rest on few of them, as long as these are no more numbers than [`MOST_NUMBERS`]. Given the
+    /// totals of rows an entry is predicted with all others of its row, and has no average of its own.
+    ///
+    /// # Errors
+    /// In words, why there are none.
+    fn draw_more(
+        &self,
+        part: &Part<'_>,
+        sources: &[Source],
+        shapes: &[Vec<usize>],
+        evaluated: &mut Evaluated,
+    ) -> Result<(), &'static str> {
+        if part.kind == Kind::Rate {
+            return Ok(());
+        }
+        for draws in MORE_DRAWS {
+            let is_poor = |entry: &usize| evaluated.effective[*entry] < FEWEST_DRAWS;
+            let poor: Vec<usize> = (0..evaluated.effective.len()).filter(is_poor).collect();
+            let drawn: usize = sources.iter().map(Source::numbers).sum();
+            if poor.is_empty() || draws.saturating_mul(drawn + poor.len() * part.width) > MOST_NUMBERS {
+                return Ok(());
+            }
+            let hidden = entries_of(part.hidden, &poor, part.width);
+            let own = Part {
+                weights: part.weights.clone(),
+                letters: part.letters.clone(),
+                slices: part.slices.clone(),
+                hidden: &hidden,
+                ..*part
+            };
+            let found = self.averaged(&own, sources, draws, shapes)?;
+            for (place, entry) in poor.into_iter().enumerate() {
+                evaluated.effective[entry] = found.effective[place];
+                let batches = evaluated.batches.iter_mut().zip(&found.batches);
+                batches.for_each(|(all, own)| all[entry] = own[place]);
+            }
+        }
+        Ok(())
     }
 
     /// The means of latents; `None` where one has none of its own.
@@ -622,6 +682,26 @@ pub(super) fn is_discrete(array: &Array, statement: &Statement) -> bool {
 /// `count * log`, 0 where the count is.
 pub(super) fn weighted(count: f64, log: f64) -> f64 {
     if count == 0.0 { 0.0 } else { count * log }
+}
+
+/// Some entries of a held-out part, whose values are slices of this width.
+fn entries_of(hidden: &Hidden, entries: &[usize], width: usize) -> Hidden {
+    Hidden {
+        coordinates: hidden
+            .coordinates
+            .iter()
+            .map(|column| entries.iter().map(|entry| column[*entry]).collect())
+            .collect(),
+        values: entries
+            .iter()
+            .flat_map(|entry| &hidden.values[entry * width..(entry + 1) * width])
+            .copied()
+            .collect(),
+        weights: hidden.weights.as_ref().map(|own| entries.iter().map(|entry| own[*entry]).collect()),
+        named: None,
+        notes: Vec::new(),
+        ..hidden.clone()
+    }
 }
 
 fn log(value: Value, count: usize) -> Vec<f64> {

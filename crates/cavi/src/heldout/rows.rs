@@ -8,8 +8,8 @@
 //! would be a new column too; nor have latents that tie rows together (a simplex over rows, a Gaussian process over them).
 //!
 //! **Split.** An array whose statement reads latents of rows is split: by [`SHARE`], in each row, as data are held out before a
-//! fit; what is given decides the row's own latents, and the rest is scored. An array whose statement reads none is scored as
-//! it is.
+//! fit; what is given decides the row's own latents, and the rest is scored. Missing entries of data that it reads are latents of the row
+//! too, but for a class of the entry alone, which is summed out by its statement. An array whose statement reads none is scored as it is.
 //!
 //! **Several fits.** The rows are bound once, along the axes of the first fit; every fit's q is read along the same axes, by label,
 //! so that all of them are given and predict the same entries. Each fits the rows' own latents for itself.
@@ -17,13 +17,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use cavi_algebra::ArrayId;
-use cavi_executor::Parameters;
+use cavi_algebra::{ArrayId, LetterId, Support};
+use cavi_executor::{BoundArray, Parameters};
 use cavi_model::{InitSpec, Start, Statement};
 use cavi_syntax::Diagnostic;
 
 use super::{Asking, HeldOut, Request, Score, Split, Way, bind_split, hiding, requested, way_of};
-use crate::bind::{DataError, Draw, Hide, Inputs, Part, What};
+use crate::bind::{DataError, Draw, Hide, Inputs, Part, What, bind_in_part};
 use crate::compile::Compiled;
 use crate::directory::Stored;
 use crate::error::Error;
@@ -86,7 +86,6 @@ pub fn fit(
     let own: BTreeSet<ArrayId> = rows.own_latents().map_err(at)?;
     let fitted: BTreeSet<ArrayId> = own.iter().copied().chain(rows.own_data()).collect();
     let asked = requested(&compiled.model, "--given", given)?;
-    let (hide, ways) = rows.split(&own, asked)?;
     let (first, others) = directories.split_first().expect("rows are those of at least one fit");
     crate::fixed::refuse_others(directories)?;
     let inputs = &rows.with_constants(inputs, &stored.set);
@@ -98,13 +97,16 @@ pub fn fit(
     }
     let Earlier { inputs, frozen, .. } = earlier;
     let model = rows.without_sizes();
+    let seed = settings.seed.or(model.fit.seed).unwrap_or(0);
+    let part = Part { seed, frozen: Some(&frozen), ..Part::default() };
+    let read = RowAxes { model: &model, axes: rows.axes.clone() }.with_missing(&own, &inputs, &part)?;
+    let (hide, ways) = rows.split(&read, asked)?;
     compiled.model = model;
-    let seed = settings.seed.or(compiled.model.fit.seed).unwrap_or(0);
     // Only starts of the latents that are fitted here are kept, and no start from data, since those were computed
     // from the data of the earlier fit.
     let kept = |line: &InitSpec| own.contains(&line.target) && !matches!(line.start, Start::FromData { .. });
     compiled.model.init.retain(kept);
-    let part = Part { hide: &hide, seed, frozen: Some(&frozen), ..Part::default() };
+    let part = Part { hide: &hide, ..part };
     let Split { problem, held, dropped } = bind_split(compiled, &inputs, &part, &ways)?;
     let (mut parameters, mut fits) = (Vec::new(), Vec::new());
     for (number, directory) in directories.iter().enumerate() {
@@ -125,6 +127,59 @@ pub fn fit(
 }
 
 impl RowAxes<'_> {
+    /// The latents of rows with the data of which these rows lack entries that something else is told by: as long as an entry is missing, its
+    /// factor of q is fitted to all that reads it.
+    fn with_missing(
+        &self,
+        own: &BTreeSet<ArrayId>,
+        inputs: &Inputs,
+        part: &Part<'_>,
+    ) -> Result<BTreeSet<ArrayId>, Error> {
+        let mut all = own.clone();
+        let may_lack: Vec<ArrayId> = self.own_data().filter(|data| self.is_told(*data)).collect();
+        if may_lack.is_empty() {
+            return Ok(all);
+        }
+        let binding = bind_in_part(self.model, inputs, part)?.binding;
+        let lacks =
+            |data: &ArrayId| binding.bound.arrays[data.index()].as_ref().is_some_and(BoundArray::has_missing);
+        all.extend(may_lack.into_iter().filter(lacks));
+        Ok(all)
+    }
+
+    /// Whether data with a statement of their own may lack entries of which other data tell. A class that is one entry's alone is summed out
+    /// there, by its statement: nothing tells of it.
+    fn is_told(&self, data: ArrayId) -> bool {
+        let symbols = &self.model.symbols;
+        let array = symbols.array(data);
+        if !array.absent.missing || self.model.statement_of(data).is_none() {
+            return false;
+        }
+        let mut readers = Vec::new();
+        for statement in &self.model.statements {
+            let mut letters: Option<Vec<LetterId>> = None;
+            for argument in statement.arguments.iter().flatten() {
+                argument.value.visit_values(&mut |read, subscripts| {
+                    if read == data {
+                        let letters = letters.get_or_insert_default();
+                        subscripts.iter().for_each(|own| own.letters(letters));
+                    }
+                });
+            }
+            readers.extend(letters.map(|letters| (statement, letters)));
+        }
+        let covers = |(statement, letters): &(&Statement, Vec<LetterId>)| {
+            let own: BTreeSet<LetterId> =
+                letters.iter().flat_map(|letter| symbols.lineage(*letter)).collect();
+            statement.plates.iter().all(|letter| own.contains(letter))
+        };
+        match readers.as_slice() {
+            [] => false,
+            [only] if matches!(array.support, Support::Index(_)) => !covers(only),
+            _ => true,
+        }
+    }
+
     /// What is hidden of each array of new rows.
     fn split(&self, own: &BTreeSet<ArrayId>, asked: Vec<(&Statement, Asking)>) -> Result<Splits, DataError> {
         let symbols = &self.model.symbols;

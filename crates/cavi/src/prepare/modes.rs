@@ -3,7 +3,8 @@
 //! The derivation checks the values in the text. Values of `--set` and of files are checked here, before the fit.
 
 use cavi_algebra::evaluate::{Assignment, evaluate, for_each_value};
-use cavi_algebra::{ArrayId, Atom, Block, Elementary, Equations, Statistic, Sum};
+use cavi_algebra::rules::divide;
+use cavi_algebra::{ArrayId, Atom, Block, Elementary, Equations, Statistic, Sum, Support, Symbols};
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 
@@ -14,20 +15,40 @@ use crate::bind::known::Known;
 /// An error for each point without `clamp` whose prior has somewhere a negative coefficient of a log.
 pub(super) fn check(problem: &Problem) -> Vec<Diagnostic> {
     let Problem { model, equations, binding, .. } = problem;
-    // A term in 1 / x keeps the density from being infinite at 0.
-    let inverse = Statistic::of(Elementary::Power(-1));
-    let bounded = |block: &&Block| block.natural.iter().any(|natural| natural.statistic == inverse);
     let points = equations.blocks.iter().filter(|block| block.is_point() && !block.clamp);
-    let points = points.filter(|block| !bounded(block));
     points.filter_map(|block| infinite(model, equations, binding, block)).collect()
 }
 
+/// What the own statements of a point contribute to each of its statistics, of one row each: weights change no sign.
+fn own(symbols: &mut Symbols, block: &Block) -> Vec<(Statistic, Sum)> {
+    if let Some(ascent) = &block.ascent {
+        return ascent.own.iter().map(|own| (own.statistic.clone(), own.coefficient.clone())).collect();
+    }
+    let pairs = block.natural.iter().zip(&block.prior);
+    pairs
+        .map(|(natural, prior)| (natural.statistic.clone(), divide(symbols, prior, &block.multiplicity)))
+        .collect()
+}
+
 fn infinite(model: &Model, equations: &Equations, binding: &Binding, block: &Block) -> Option<Diagnostic> {
-    let symbols = &equations.symbols;
+    // A term in 1 / x keeps the density from being infinite at 0.
+    let inverse = |member: u8| Statistic(vec![(member, Elementary::Power(-1))]);
+    let mut symbols = equations.symbols.clone();
+    let own = own(&mut symbols, block);
+    let is_there = |statistic: &Statistic| {
+        let all = block.natural.iter().map(|natural| (&natural.statistic, &natural.coefficient));
+        let mut all = own.iter().map(|(other, sum)| (other, sum)).chain(all);
+        all.any(|(other, sum)| other == statistic && !sum.is_zero())
+    };
+    let symbols = &symbols;
     let known = Known::new(symbols, &binding.bound.axes, &binding.bound.arrays);
-    for (natural, prior) in block.natural.iter().zip(&block.prior) {
+    for (statistic, prior) in &own {
         let mut constants = Vec::new();
-        if !of_a_log(&natural.statistic) || prior.is_zero() || !reads_constants(prior, &mut constants) {
+        if !of_a_log(statistic) || prior.is_zero() || !reads_constants(prior, &mut constants) {
+            continue;
+        }
+        let member = statistic.0[0].0;
+        if is_there(&inverse(member)) {
             continue;
         }
         let mut letters = prior.free_letters(symbols);
@@ -40,17 +61,27 @@ fn infinite(model: &Model, equations: &Equations, binding: &Binding, block: &Blo
             }
         });
         let Some(value) = negative else { continue };
-        let name = &symbols.array(block.members[0]).name;
+        let array = block.members[usize::from(member)];
+        let name = &symbols.array(array).name;
         let named: Vec<&str> = constants.iter().map(|array| symbols.array(*array).name.as_str()).collect();
         let named = crate::bind::list(&named);
-        let statement = model.statement_of(block.members[0])?;
+        let statement = model.statement_of(array)?;
         let message =
             format!("the mode of `{name}` lies at 0, where its density is infinite by the value of {named}");
+        // What climbs is never clamped.
+        let otherwise = match block.ascent {
+            Some(_) if symbols.array(array).support == Support::Nonnegative => {
+                format!("or write `{}(nonnegative)` in place of the prior", cavi_derivation::flat())
+            }
+            Some(_) => format!("or drop `point` where `{name}` has a factor of q"),
+            None => format!("drop `point`, or write `point {name} clamp` (no ascent is claimed then)"),
+        };
+        let help = format!("give {named} a value of at least 1, {otherwise}");
         return Some(
             Diagnostic::error("E0713", message)
                 .at(statement.span, format!("its log has the coefficient {value}, and `{name}` is a point"))
                 .possible("a prior whose coefficient of the log is 0 or more: a shape or concentration of at least 1")
-                .help(format!("give {named} a value of at least 1, drop `point`, or write `point {name} clamp` (no ascent is claimed then)")),
+                .help(help),
         );
     }
     None

@@ -121,7 +121,8 @@ impl<'a> Gathering<'a> {
             Some(gather(own, &bound.shape(symbols, ArrayId::from(place)), &dimensions))
         };
         let arrays = bound.arrays.iter().enumerate().map(gathered).collect();
-        let mut new = Binding { bound: Bound { axes, arrays }, ..binding.clone() };
+        let mut new =
+            Binding { bound: Bound { axes, arrays, whole: bound.whole.clone() }, ..binding.clone() };
         for (place, labels) in new.labels.axes.iter_mut().enumerate() {
             if positions.contains_key(&AxisId::from(place)) {
                 *labels = None;

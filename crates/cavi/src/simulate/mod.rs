@@ -340,7 +340,7 @@ pub(crate) fn like(
         let seen = bound.array(*id);
         arrays[id.index()] = Some(as_seen(seen, simulated.bound.array(*id), &bound.shape(symbols, *id)));
     }
-    Ok(Binding { bound: Bound { axes: bound.axes.clone(), arrays }, ..binding.clone() })
+    Ok(Binding { bound: Bound { axes: bound.axes.clone(), arrays, ..Bound::default() }, ..binding.clone() })
 }
 
 /// A draw of all entries in the form that the data have, where these were seen.

@@ -114,6 +114,7 @@ pub fn block(
         multiplicity: Vec::new(),
         by: None,
         clamp: false,
+        resets: false,
         ascent: None,
     }
 }

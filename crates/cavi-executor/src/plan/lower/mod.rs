@@ -342,10 +342,15 @@ const MOST_SHARES: usize = 1 << 24;
 
 /// The most values that an intermediate array may have: as many as data and parameters together.
 pub fn limit(equations: &Equations, bound: &Bound, layouts: &[Arc<Layout>]) -> usize {
-    let values = |array: &BoundArray| match array {
-        BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. } => values.len(),
+    let values = |(number, array): (usize, &Option<BoundArray>)| match array {
+        None => 0,
+        // A file of all cells is no smaller for the zeros in it.
+        Some(_) if bound.whole.contains(&ArrayId::from(number)) => {
+            bound.shape(&equations.symbols, ArrayId::from(number)).iter().product()
+        }
+        Some(BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. }) => values.len(),
     };
-    let data: usize = bound.arrays.iter().flatten().map(values).sum();
+    let data: usize = bound.arrays.iter().enumerate().map(values).sum();
     let blocks = equations.blocks.iter().zip(layouts);
     let parameters: usize = blocks.map(|(block, layout)| layout.values(block)).sum();
     let leaves_out = equations.sites.iter().any(|site| site.collapsed.is_some());

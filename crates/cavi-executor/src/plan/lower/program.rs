@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cavi_algebra::rules::divide;
 use cavi_algebra::{
     ArrayId, AxisId, Block, BlockId, Equations, LetterId, Natural, SiteId, Statistic, Sum, Term,
 };
@@ -78,7 +79,13 @@ fn plan_block(
     layout: &Layout,
 ) -> Result<BlockPlan, Unplanned> {
     let family = cavi_families::posterior(block.family);
-    let has_prior = !block.is_point();
+    // A point that is reset becomes the mode of its own statements. A weight moves no mode, and is left out.
+    let of_point: Option<Vec<Sum>> = (block.is_point() && block.resets).then(|| {
+        let each = block.prior.iter();
+        each.map(|sum| divide(&mut lowering.symbols, sum, &block.multiplicity)).collect()
+    });
+    let prior_sums = of_point.as_ref().unwrap_or(&block.prior);
+    let has_prior = !block.is_point() || block.resets && prior_sums.iter().any(|sum| !sum.is_zero());
     let mut natural = Vec::new();
     let mut prior = Vec::new();
     lowering.in_order = (!block.in_order.is_empty()).then_some(id);
@@ -89,7 +96,7 @@ fn plan_block(
         };
         let is_own = |natural: &&Natural| family.place_of(&natural.statistic) == Some(place);
         let with_statistic: Vec<(&Natural, &Sum)> =
-            block.natural.iter().zip(&block.prior).filter(|(natural, _)| is_own(natural)).collect();
+            block.natural.iter().zip(prior_sums).filter(|(natural, _)| is_own(natural)).collect();
         let all = with_statistic.iter().map(|(natural, _)| (*natural, &natural.coefficient)).collect();
         natural.push(plan_statistic(lowering, id, block, layout, rows, all)?);
         if has_prior {
@@ -97,6 +104,24 @@ fn plan_block(
         }
     }
     lowering.in_order = None;
+    if let Some(ascent) = block.ascent.as_ref().filter(|_| block.resets)
+        && let Some(family) = ascent.own_family
+    {
+        let family = cavi_families::posterior(family);
+        for (place, own) in family.statistics().iter().enumerate() {
+            let rows: &[LetterId] = match own.extent {
+                cavi_families::Extent::Matrix => &layout.group_letters,
+                _ => &block.plates,
+            };
+            let of_it =
+                ascent.own.iter().filter(|natural| family.place_of(&natural.statistic) == Some(place));
+            let coefficients: Vec<(&Natural, &Sum)> =
+                of_it.map(|natural| (natural, &natural.coefficient)).collect();
+            if !coefficients.is_empty() {
+                prior.push(plan_statistic(lowering, id, block, layout, rows, coefficients)?);
+            }
+        }
+    }
     let weight = match block.multiplicity.as_slice() {
         [] => None,
         atoms => {

@@ -619,7 +619,7 @@ impl<'w> Walk<'w> {
         let before: Vec<usize> = self.columns(id).into_iter().map(|own| self.heap.scratch(own)).collect();
         block.natural.iter().for_each(|node| self.evaluate(*node));
         let own: Vec<usize> = block.natural.iter().map(|node| self.length(*node)).collect();
-        self.heap.between(own.into_iter().take(if has_parts { usize::MAX } else { 0 }));
+        self.heap.between(if has_parts { [own.clone(), own].concat() } else { own });
         self.heap.between(holdings::whole_desk(self.equations, &layout, id));
         self.stamps.touch(id);
         self.forget(&block.natural);
@@ -700,10 +700,19 @@ impl Walker for Walk<'_> {
         if prior.is_empty() {
             return Ok(());
         }
+        let weight = self.plan.blocks[id.index()].weight;
+        if let Some(node) = weight {
+            self.evaluate(node);
+            self.heap.places_between([self.length(node)]);
+        }
+        let before: Vec<usize> = self.columns(id).into_iter().map(|own| self.heap.scratch(own)).collect();
         prior.iter().for_each(|node| self.evaluate(*node));
+        let own: Vec<usize> = prior.iter().map(|node| self.length(*node)).collect();
+        self.heap.between(if weight.is_some() || self.observed[id.index()] { own } else { Vec::new() });
         self.describe(id, prior.len());
         self.stamps.touch(id);
         self.forget(&prior);
+        before.into_iter().for_each(|room| self.heap.keep(room));
         Ok(())
     }
 
