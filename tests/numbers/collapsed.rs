@@ -357,3 +357,70 @@ fn a_fit_by_this_rule_reports_the_bound_of_the_program() {
     assert!(ordinary.trace.iter().all(|row| row.phase == "fit"));
     assert_ne!(ordinary.parameters.blocks, one.parameters.blocks);
 }
+
+/// A mixture of Betas under data of so many trials, some of them not observed, by the formula written a second time: a unit of x successes in n
+/// trials leaves its x, its n - x and its n out of the two counts of its class and out of their total.
+#[test]
+fn classes_of_zeros_and_ones_leave_their_unit_out_of_all_counts() {
+    // Successes and trials; one unit is not observed.
+    let ones: [(f64, f64); 7] =
+        [(1.0, 1.0), (1.0, 1.0), (0.0, 1.0), (1.0, 1.0), (0.0, 1.0), (f64::NAN, 1.0), (1.0, 1.0)];
+    let trials: [(f64, f64); 5] = [(1.0, 2.0), (3.0, 3.0), (0.0, 2.0), (f64::NAN, 4.0), (2.0, 5.0)];
+    let family = |units: &[(f64, f64)]| match units.len() {
+        7 => ("binary", "Bernoulli(a[z[u]])"),
+        _ => ("count", "Binomial(n[u], a[z[u]])"),
+    };
+    for units in [&ones[..], &trials[..]] {
+        let (kind, statement) = family(units);
+        let text = format!(
+            "axis u[u]\naxis k[k] = 3\ndata x[u] : {kind}, absent = NA\ndata n[u] : count\na[k] ~ Beta(1, 2)\npi[:k] ~ Dirichlet(0.5)\n\
+             z[u] ~ Categorical(pi)\nx[u] ~ {statement}\nposterior {{\n  implicit z\n}}\nfit {{\n  sweep pi, a\n}}\n"
+        );
+        let column = |of: &dyn Fn(&(f64, f64)) -> f64| -> Vec<String> {
+            units
+                .iter()
+                .map(|unit| if of(unit).is_nan() { "NA".to_owned() } else { of(unit).to_string() })
+                .collect()
+        };
+        let files = vec![
+            file_of("x", "x.csv", (column(&|unit| unit.0).join("\n") + "\n").into_bytes()),
+            file_of("n", "n.csv", (column(&|unit| unit.1).join("\n") + "\n").into_bytes()),
+        ];
+        let program = Ready::new(&text, &[], files);
+        let from = program.start(4);
+        let mut pi = program.column(&from, "pi", 0).to_vec();
+        let (mut a, mut b) = (program.column(&from, "a", 0).to_vec(), program.column(&from, "a", 1).to_vec());
+        let shares = |pi: &[f64], a: &[f64], b: &[f64], (x, n): (f64, f64)| -> [f64; K] {
+            let normalised = |own: [f64; K]| {
+                let sum: f64 = own.iter().sum();
+                own.map(|own| own / sum)
+            };
+            if x.is_nan() {
+                let bar = normalised(std::array::from_fn(|k| pi[k]));
+                return normalised(std::array::from_fn(|k| (pi[k] - bar[k]).max(0.5)));
+            }
+            let mean = |k: usize| a[k] / (a[k] + b[k]);
+            let bar =
+                normalised(std::array::from_fn(|k| pi[k] * mean(k).powf(x) * (1.0 - mean(k)).powf(n - x)));
+            normalised(std::array::from_fn(|k| {
+                let total = (a[k] + b[k] - n * bar[k]).max(3.0);
+                let one = (a[k] - x * bar[k]).max(1.0) / total;
+                let zero = (b[k] - (n - x) * bar[k]).max(2.0) / total;
+                (pi[k] - bar[k]).max(0.5) * one.powf(x) * zero.powf(n - x)
+            }))
+        };
+        for sweep in 1..=6 {
+            let of_pi: Vec<[f64; K]> = units.iter().map(|unit| shares(&pi, &a, &b, *unit)).collect();
+            pi = (0..K).map(|k| 0.5 + of_pi.iter().map(|own| own[k]).sum::<f64>()).collect();
+            let of_a: Vec<[f64; K]> = units.iter().map(|unit| shares(&pi, &a, &b, *unit)).collect();
+            let seen = || units.iter().zip(&of_a).filter(|(unit, _)| !unit.0.is_nan());
+            a = (0..K).map(|k| 1.0 + seen().map(|((x, _), own)| x * own[k]).sum::<f64>()).collect();
+            b = (0..K).map(|k| 2.0 + seen().map(|((x, n), own)| (n - x) * own[k]).sum::<f64>()).collect();
+            let found = warmed(&program, &from, sweep, 1);
+            close("pi", program.column(&found, "pi", 0), &pi);
+            close("a", program.column(&found, "a", 0), &a);
+            close("b", program.column(&found, "a", 1), &b);
+        }
+        assert!((a[0] - a[1]).abs() > 1e-3, "the classes are told apart: {a:?}");
+    }
+}

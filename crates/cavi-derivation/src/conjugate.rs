@@ -18,7 +18,7 @@ use crate::contraction::{Described, describe};
 use crate::derive::{Derivation, whitening};
 use crate::expect::{Leftover, copies, expect};
 use crate::explain;
-use crate::joint::{multiplicities, with_ancestors};
+use crate::joint::with_ancestors;
 use crate::separate::{elements, separate};
 
 /// A collected coefficient: of which statistic, from which statement, and whether another copy of the block stands in it.
@@ -151,7 +151,7 @@ fn block(
             }
         }
     }
-    let weights = multiplicities(&derivation.symbols, &draft.copies(&derivation.symbols));
+    let weights = draft.multiplicities(derivation.model, &derivation.symbols);
     let (natural, prior) =
         arrange(&mut derivation.symbols, draft, posterior(family), &coefficients, &weights);
     let in_order = dedup(collected.iter().flat_map(|entry| entry.meets.clone()).collect());
@@ -345,7 +345,7 @@ fn ascending(derivation: &Derivation, draft: &Draft, moves: Moves) -> (Block, Ve
         prior: Vec::new(),
         in_order: moves.in_order,
         classes: None,
-        multiplicity: multiplicities(&derivation.symbols, &draft.copies(&derivation.symbols)),
+        multiplicity: draft.multiplicities(derivation.model, &derivation.symbols),
         by: None,
         clamp: false,
         ascent: Some(moves.ascent),

@@ -12,6 +12,7 @@ mod check_fit;
 mod commands;
 mod comparison;
 mod damaged;
+mod entries;
 mod explain;
 mod explained;
 mod export;

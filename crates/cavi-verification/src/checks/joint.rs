@@ -11,7 +11,9 @@ impl Page<'_> {
             let Some(statement) = self.statement(&row.left) else { continue };
             let found = self.reader().value(&row.right, &mut Vec::new()).map_err(|own| at_row(row, &own))?;
             let stated = self.density(statement, &self.alternatives[0]);
-            let own = deviation(found, stated);
+            let size =
+                self.reader().summed_size(&row.right, &mut Vec::new()).map_err(|own| at_row(row, &own))?;
+            let own = deviation(found, stated, size);
             if own > 1e-11 {
                 return Err(at_row(row, &format!("{found} is printed, {stated} is the density")));
             }
