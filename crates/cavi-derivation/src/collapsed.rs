@@ -31,7 +31,8 @@
 //!
 //! The power p may be data, if the mean is a mass over a total. Under `x ~ Bernoulli(a[z])` with `a ~ Beta`, whose masses are `a` and `b`, a
 //! category has the factors `a^x (1 - a)^(1 - x)`: the unit adds x phi0 to the one mass, (1 - x) phi0 to the other, and phi0 to the total.
-//! Left out of all three it leaves the means `(a - phi0) / (a + b - phi0)` at x = 1 and `(b - phi0) / (a + b - phi0)` at x = 0. A
+//! Left out of all three it leaves the means `(a - phi0) / (a + b - phi0)` at x = 1 and `(b - phi0) / (a + b - phi0)` at x = 0. So it is of
+//! each of several items, `x[u, j] ~ Bernoulli(a[z[u], j])`, whose logs the category sums: the unit is left out of the masses of each `a[k, j]`. A
 //! variable with a rate to which the entry adds as well, as a Gamma under `x ~ Poisson(l[z])`, is taken as it is.
 //!
 //! Every quotient is between `2^-52` and 1 ([`Function::LogLeft`]), so that no category loses its share for good, and the quotient
@@ -119,11 +120,13 @@ struct Fed<'a> {
     elementary: Elementary,
     /// The power p of the element: a number or data, with the masks that say where there is such a factor at all.
     power: Sum,
+    /// Letters that are summed, each of which the copies of the element have: each of its values feeds another element.
+    sums: &'a [LetterId],
 }
 
 impl<'a> Fed<'a> {
     /// What the terms of an addend feed: those of one log together, at the first of them. A variable of which one log stands in another way,
-    /// beside another latent or under a sum, is fed by none of them: which of its masses a unit adds to is not in the powers alone.
+    /// beside another latent or under a sum over one element, is fed by none of them: which of its masses a unit adds to is not in the powers alone.
     fn all(
         equations: &Equations,
         addend: &'a Addend,
@@ -157,7 +160,7 @@ impl<'a> Fed<'a> {
         };
         let over_total = |fed: &Fed| posterior(equations.block(fed.moment.block).family).mean_is_over_total();
         let by_rate: Vec<BlockId> = (all.iter().flatten())
-            .filter(|fed| has_data(fed) && !over_total(fed))
+            .filter(|fed| (has_data(fed) || !fed.sums.is_empty()) && !over_total(fed))
             .map(|fed| fed.moment.block)
             .collect();
         for own in &mut all {
@@ -179,10 +182,11 @@ impl<'a> Fed<'a> {
         let family = posterior(block.family);
         let has_mass = family.expectation_of(&Statistic(vec![(0, mass_of(elementary))])).is_some();
         let moves = block.mode == Mode::Distribution && updates(moment.block);
-        let alone = factors.next().is_none() && term.sums.is_empty() && block.members.len() == 1;
+        let is_of_copy = |letter: &LetterId| moment.plates.contains(&Subscript::Letter(*letter));
+        let alone = factors.next().is_none() && term.sums.iter().all(is_of_copy) && block.members.len() == 1;
         let known = known.into_iter().cloned().collect();
         let power = Sum::term(Term { factors: known, ..Term::number(term.coefficient.0) });
-        (has_mass && moves && alone).then_some(Fed { moment, elementary, power })
+        (has_mass && moves && alone).then_some(Fed { moment, elementary, power, sums: &term.sums })
     }
 
     /// The subscripts that say in which normaliser its mass stands: those of the copy, and the groups of ragged slices.
@@ -235,7 +239,8 @@ impl Own<'_, '_> {
                 if let (Some(fed), Some(LeftOut { part, total, .. })) = (fed, own) {
                     let rest = self.log_left(part);
                     let total = total.as_ref().map_or_else(Sum::zero, |total| self.log_left(total));
-                    let rest = multiply(self.symbols, &rest.minus(total), &fed.power);
+                    let mut rest = multiply(self.symbols, &rest.minus(total), &fed.power);
+                    rest.terms.iter_mut().for_each(|term| term.sums.extend(fed.sums));
                     log_weight = log_weight.plus(rest);
                 }
             }
@@ -325,7 +330,7 @@ impl Own<'_, '_> {
                 for power in &other.power.terms {
                     let factors = carried.iter().chain(&power.factors).cloned();
                     let term = Term {
-                        sums: addend.letters.clone(),
+                        sums: addend.letters.iter().chain(other.sums).copied().collect(),
                         factors: factors.chain([Factor::of(allocation.clone())]).collect(),
                         ..Term::number(power.coefficient.0)
                     };

@@ -195,6 +195,8 @@ impl<'a> Reader<'a> {
                 }
                 if zero { 0.0 } else { product }
             }
+            // A logarithm near 0 is one of a number near 1, of which it has the digits.
+            Tree::Call(name, _) if name.starts_with("log") => self.value(tree, at)?.abs().max(1.0),
             Tree::Number(_)
             | Tree::Name(..)
             | Tree::Slice(_)

@@ -130,8 +130,29 @@ impl Derivation<'_> {
                 let prior = builder.sum(prior);
                 Node::Call(Call::Named("max".to_owned()), vec![left, prior])
             };
-            let (mass, total) = self.of_copy(&mut builder, moment, *log, parts, masses);
             let LeftOut { power, part, total: of_total } = left_out;
+            if !term.sums.is_empty() {
+                // Of each element that the sum goes over, the mean by the ratio of what is left.
+                above.push(builder.exponential(&Sum::term((*by_means).clone())));
+                let logs = builder.summed(&term.sums, |builder| {
+                    let (mass, total) = self.of_copy(builder, moment, *log, parts, masses);
+                    let kept = less(builder, mass.clone(), &part.share, &part.prior);
+                    let (mut upper, mut lower) = (vec![kept], vec![mass]);
+                    if let Some(own) = of_total {
+                        let kept = less(builder, total.clone(), &own.share, &own.prior);
+                        upper.push(total);
+                        lower.push(kept);
+                    }
+                    let ratio = Node::log(Node::product(Number::one(), upper, lower));
+                    match power.as_number() {
+                        Some(1.0) => ratio,
+                        _ => Node::times(vec![builder.sum(power), ratio]),
+                    }
+                });
+                above.push(Node::call(Call::Function(Function::Exp), logs));
+                continue;
+            }
+            let (mass, total) = self.of_copy(&mut builder, moment, *log, parts, masses);
             let kept = less(&mut builder, mass.clone(), &part.share, &part.prior);
             let total_kept =
                 of_total.as_ref().map(|own| less(&mut builder, total.clone(), &own.share, &own.prior));

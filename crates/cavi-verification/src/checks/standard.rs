@@ -229,6 +229,10 @@ impl Page<'_> {
             }
             let mut largest = 0.0_f64;
             let whole = largest_of(&printed, &numbers);
+            // Entropies and log-normalisers are sums of logarithms.
+            let logs = ["H", "A", "B", "G", "log_normaliser"];
+            let of_logs = matches!(&row.left, Tree::Call(name, _) if logs.contains(&name.as_str()));
+            let whole = if of_logs { whole.max(1.0) } else { whole };
             // What a few values of a latent do not determine, as a covariance whose degrees of freedom are too few, is no number.
             for (printed, number) in printed.iter().zip(&numbers).filter(|(_, number)| number.is_finite()) {
                 let own = deviation(*printed, *number, whole);
