@@ -357,3 +357,146 @@ fn a_fit_by_this_rule_reports_the_bound_of_the_program() {
     assert!(ordinary.trace.iter().all(|row| row.phase == "fit"));
     assert_ne!(ordinary.parameters.blocks, one.parameters.blocks);
 }
+
+/// A mixture of Betas under data of so many trials, some of them not observed, by the formula written a second time: a unit of x successes in n
+/// trials leaves its x, its n - x and its n out of the two counts of its class and out of their total.
+#[test]
+fn classes_of_zeros_and_ones_leave_their_unit_out_of_all_counts() {
+    // Successes and trials; one unit is not observed.
+    let ones: [(f64, f64); 7] =
+        [(1.0, 1.0), (1.0, 1.0), (0.0, 1.0), (1.0, 1.0), (0.0, 1.0), (f64::NAN, 1.0), (1.0, 1.0)];
+    let trials: [(f64, f64); 5] = [(1.0, 2.0), (3.0, 3.0), (0.0, 2.0), (f64::NAN, 4.0), (2.0, 5.0)];
+    let family = |units: &[(f64, f64)]| match units.len() {
+        7 => ("binary", "Bernoulli(a[z[u]])"),
+        _ => ("count", "Binomial(n[u], a[z[u]])"),
+    };
+    // Never less than the prior contributes, nor more than there is: a start may lie below its prior.
+    let left = |mass: f64, unit: f64, prior: f64| (mass - unit).max(prior).min(mass);
+    for units in [&ones[..], &trials[..]] {
+        let (kind, statement) = family(units);
+        let text = format!(
+            "axis u[u]\naxis k[k] = 3\ndata x[u] : {kind}, absent = NA\ndata n[u] : count\na[k] ~ Beta(1, 2)\npi[:k] ~ Dirichlet(0.5)\n\
+             z[u] ~ Categorical(pi)\nx[u] ~ {statement}\nposterior {{\n  implicit z\n}}\nfit {{\n  sweep pi, a\n}}\n"
+        );
+        let column = |of: &dyn Fn(&(f64, f64)) -> f64| -> Vec<String> {
+            units
+                .iter()
+                .map(|unit| if of(unit).is_nan() { "NA".to_owned() } else { of(unit).to_string() })
+                .collect()
+        };
+        let files = vec![
+            file_of("x", "x.csv", (column(&|unit| unit.0).join("\n") + "\n").into_bytes()),
+            file_of("n", "n.csv", (column(&|unit| unit.1).join("\n") + "\n").into_bytes()),
+        ];
+        let program = Ready::new(&text, &[], files);
+        let from = program.start(4);
+        let mut pi = program.column(&from, "pi", 0).to_vec();
+        let (mut a, mut b) = (program.column(&from, "a", 0).to_vec(), program.column(&from, "a", 1).to_vec());
+        let shares = |pi: &[f64], a: &[f64], b: &[f64], (x, n): (f64, f64)| -> [f64; K] {
+            let normalised = |own: [f64; K]| {
+                let sum: f64 = own.iter().sum();
+                own.map(|own| own / sum)
+            };
+            if x.is_nan() {
+                let bar = normalised(std::array::from_fn(|k| pi[k]));
+                return normalised(std::array::from_fn(|k| left(pi[k], bar[k], 0.5)));
+            }
+            let mean = |k: usize| a[k] / (a[k] + b[k]);
+            let bar =
+                normalised(std::array::from_fn(|k| pi[k] * mean(k).powf(x) * (1.0 - mean(k)).powf(n - x)));
+            normalised(std::array::from_fn(|k| {
+                let total = left(a[k] + b[k], n * bar[k], 3.0);
+                let one = left(a[k], x * bar[k], 1.0) / total;
+                let zero = left(b[k], (n - x) * bar[k], 2.0) / total;
+                left(pi[k], bar[k], 0.5) * one.powf(x) * zero.powf(n - x)
+            }))
+        };
+        for sweep in 1..=6 {
+            let of_pi: Vec<[f64; K]> = units.iter().map(|unit| shares(&pi, &a, &b, *unit)).collect();
+            pi = (0..K).map(|k| 0.5 + of_pi.iter().map(|own| own[k]).sum::<f64>()).collect();
+            let of_a: Vec<[f64; K]> = units.iter().map(|unit| shares(&pi, &a, &b, *unit)).collect();
+            let seen = || units.iter().zip(&of_a).filter(|(unit, _)| !unit.0.is_nan());
+            a = (0..K).map(|k| 1.0 + seen().map(|((x, _), own)| x * own[k]).sum::<f64>()).collect();
+            b = (0..K).map(|k| 2.0 + seen().map(|((x, n), own)| (n - x) * own[k]).sum::<f64>()).collect();
+            let found = warmed(&program, &from, sweep, 1);
+            close("pi", program.column(&found, "pi", 0), &pi);
+            close("a", program.column(&found, "a", 0), &a);
+            close("b", program.column(&found, "a", 1), &b);
+        }
+        assert!((a[0] - a[2]).abs() > 1e-3, "the classes are told apart: {a:?}");
+    }
+}
+
+/// Several items of a unit, some of zeros and ones with entries that are not observed, one of classes: each is left out of the counts of its own.
+#[test]
+fn units_of_several_items_leave_the_counts_of_each() {
+    let text = "axis u[u]\naxis j[j]\naxis k[k] = 3\naxis c[c] = 3\ndata x[u, j] : binary, absent = NA\ndata y[u, j] : index c\n\
+        a[k, j] ~ Beta(1, 2)\nb[k, j, :c] ~ Dirichlet(0.7)\npi[:k] ~ Dirichlet(0.5)\nz[u] ~ Categorical(pi)\n\
+        x[u, j] ~ Bernoulli(a[z[u], j])\ny[u, j] ~ Categorical(b[z[u], j])\n\
+        posterior {\n  implicit z\n}\nfit {\n  sweep pi, a, b\n}\n";
+    let x = [[1.0, 0.0], [1.0, f64::NAN], [0.0, 1.0], [0.0, 0.0], [f64::NAN, 1.0], [1.0, 1.0]];
+    let y: [[usize; 2]; 6] = [[0, 1], [2, 2], [1, 1], [0, 0], [2, 1], [0, 2]];
+    let lines = |cell: &dyn Fn(usize, usize) -> String| -> Vec<u8> {
+        (0..6).map(|u| format!("{},{}\n", cell(u, 0), cell(u, 1))).collect::<String>().into_bytes()
+    };
+    let of_x = |u: usize, j: usize| if x[u][j].is_nan() { "NA".to_owned() } else { x[u][j].to_string() };
+    let files =
+        vec![file_of("x", "x.csv", lines(&of_x)), file_of("y", "y.csv", lines(&|u, j| y[u][j].to_string()))];
+    let program = Ready::new(text, &[], files);
+    let from = program.start(6);
+    let column = |name: &str, which: usize| program.column(&from, name, which).to_vec();
+    let (mut pi, mut a, mut d, mut b) = (column("pi", 0), column("a", 0), column("a", 1), column("b", 0));
+    let left = |mass: f64, unit: f64, prior: f64| (mass - unit).max(prior).min(mass);
+    let normalised = |own: [f64; K]| {
+        let sum: f64 = own.iter().sum();
+        own.map(|own| own / sum)
+    };
+    // At [k, j] of a and d, and [k, j, c] of b.
+    let shares = |pi: &[f64], a: &[f64], d: &[f64], b: &[f64], u: usize| -> [f64; K] {
+        let of = |share: &dyn Fn(usize) -> f64, k: usize| -> f64 {
+            let unit = share(k);
+            let mut product = left(pi[k], unit, 0.5);
+            for j in 0..2 {
+                let at = k * 2 + j;
+                let own = &b[at * 3..at * 3 + 3];
+                let total: f64 = own.iter().sum();
+                product *= left(own[y[u][j]], unit, 0.7) / left(total, unit, 2.1);
+                if !x[u][j].is_nan() {
+                    let one = left(a[at], x[u][j] * unit, 1.0);
+                    let zero = left(d[at], (1.0 - x[u][j]) * unit, 2.0);
+                    product *= if x[u][j] == 1.0 { one } else { zero } / left(a[at] + d[at], unit, 3.0);
+                }
+            }
+            product
+        };
+        let bar = normalised(std::array::from_fn(|k| of(&|_| 0.0, k)));
+        normalised(std::array::from_fn(|k| of(&|k| bar[k], k)))
+    };
+    for sweep in 1..=5 {
+        for own in ["pi", "a", "b"] {
+            let all: Vec<[f64; K]> = (0..6).map(|u| shares(&pi, &a, &d, &b, u)).collect();
+            match own {
+                "pi" => pi = (0..K).map(|k| 0.5 + all.iter().map(|own| own[k]).sum::<f64>()).collect(),
+                "a" => {
+                    for (at, (a, d)) in a.iter_mut().zip(&mut d).enumerate() {
+                        let seen = || (0..6).filter(|u| !x[*u][at % 2].is_nan());
+                        *a = 1.0 + seen().map(|u| x[u][at % 2] * all[u][at / 2]).sum::<f64>();
+                        *d = 2.0 + seen().map(|u| (1.0 - x[u][at % 2]) * all[u][at / 2]).sum::<f64>();
+                    }
+                }
+                _ => {
+                    for (place, own) in b.iter_mut().enumerate() {
+                        let (at, c) = (place / 3, place % 3);
+                        let here = (0..6).filter(|u| y[*u][at % 2] == c);
+                        *own = 0.7 + here.map(|u| all[u][at / 2]).sum::<f64>();
+                    }
+                }
+            }
+        }
+        let found = warmed(&program, &from, sweep, 1);
+        for (name, which, expected) in [("pi", 0, &pi), ("a", 0, &a), ("a", 1, &d), ("b", 0, &b)] {
+            close(name, program.column(&found, name, which), expected);
+        }
+    }
+    assert!((a[0] - a[2]).abs() > 1e-3, "the classes are told apart: {a:?}");
+}

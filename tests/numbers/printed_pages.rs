@@ -208,6 +208,17 @@ fn two_things_do_not_look_the_same() {
     for shown in ["x_{1,n}", "\\mathrm{x\\_1}_{n}", "\\beta", "\\mathrm{beta}"] {
         assert_eq!(stated.matches(shown).count(), 1, "{shown} in {stated}");
     }
+    // The diagram and the JSON write them as the page does.
+    let (diagram, json) = (alike.tikz(), alike.derivation_json(None).expect("it has one"));
+    for (shown, in_json) in [
+        ("{$x_{1,n}$}", "x_{1,n}"),
+        ("{$\\mathrm{x\\_1}_{n}$}", "\\\\mathrm{x\\\\_1}_{n}"),
+        ("{$\\beta$}", "\\\\beta"),
+        ("{$\\mathrm{beta}$}", "\\\\mathrm{beta}"),
+    ] {
+        assert_eq!(diagram.matches(shown).count(), 1, "{shown} in {diagram}");
+        assert!(json.contains(in_json), "{in_json} in {json}");
+    }
     // A process beside variables that are called as its matrices are.
     let process = compiled(
         "axis i[i, l]\naxis k[k] = 2\naxis j[j]\ndata t[i] : real\ndata x[i, j] : count\n\
@@ -273,4 +284,60 @@ fn code_for_a_bound_without_letters_takes_numbers_for_arrays() {
         let body = body.split("\ndef ").next().expect("it has a body");
         assert!(body.contains("np.asarray(part)"), "{body}");
     }
+}
+
+/// Data that may be missing, and stand on a right-hand side: the factor is that of an entry that is not observed.
+#[test]
+fn pages_of_partly_observed_data_say_which_entries_have_factors() {
+    let program = "axis n[n]\ndata x[n] : real, absent = NA\ndata y[n] : real\nm ~ Normal(0, sd = 1)\nx[n] ~ Normal(m, sd = 1)\n\
+        y[n] ~ Normal(2 * x[n], sd = 1)\n";
+    let own = compiled(program);
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for level in [Level::Paper, Level::Full, Level::Lecture] {
+        let page = words(own.derivation_at(level, Format::Text));
+        for shown in [
+            "x[n]: data, a real number, latent where not observed",
+            "q(x[n]): Normal, for each n, where x[n] is not observed",
+            "Where x[n] is observed it stays at the value",
+            "Of the entries of x that are observed the bound has the log-density at the value, and no entropy.",
+        ] {
+            assert!(page.contains(shown), "{shown} is not in\n{page}");
+        }
+        assert!(!page.contains("x[n]: latent"), "{page}");
+    }
+    let latex = words(own.derivation(Format::Latex));
+    assert!(latex.contains("where $x_{n}$ is not observed"), "{latex}");
+    holds(&own);
+    // Without `absent = NA` there is no such entry, and of a vector the whole is missing.
+    let whole = compiled(&program.replace(", absent = NA", ""));
+    assert!(!whole.derivation(Format::Text).contains("not observed"));
+    let vector = compiled(
+        "axis n[n]\naxis k[k, l] = 2\ndata x[n, k] : real, absent = NA\ndata y[n] : real\nx[n, :k] ~ MultivariateNormal(0, prec = 2 * [k == l])\n\
+         y[n] ~ Normal(sum[k](x[n, k]), sd = 1)\nposterior {\n  q(x[n, :k])\n}\n",
+    );
+    let page = words(vector.derivation(Format::Text));
+    assert!(page.contains("where x[n,:k] is not observed"), "{page}");
+    // Where the entropy stands with the prior, it is that of the others too.
+    let classes = compiled(
+        "axis n[n]\naxis c[c] = 2\ndata z[n] : index c, absent = NA\ndata y[n] : real\np[:c] ~ Dirichlet(1)\nm[c] ~ Normal(0, sd = 1)\n\
+         z[n] ~ Categorical(p)\ny[n] ~ Normal(m[z[n]], sd = 1)\n",
+    );
+    let page = words(classes.derivation(Format::Text));
+    assert!(page.contains("z[n]: data, a position on c, latent where not observed"), "{page}");
+    assert!(page.contains("Where z[n] is observed it stays at the value"), "{page}");
+    holds(&classes);
+}
+
+/// The page of a mixture of Betas under `collapsed` states the means of CVB0: `(a - u) / (a + b - u)` at 1 and `(b - u) / (a + b - u)` at 0.
+#[test]
+fn a_mixture_of_zeros_and_ones_without_the_own_unit() {
+    let own = compiled(
+        "axis u[u]\naxis k[k] = 2\ndata x[u] : binary\na[k] ~ Beta(1, 2)\npi[:k] ~ Dirichlet(1)\nz[u] ~ Categorical(pi)\n\
+         x[u] ~ Bernoulli(a[z[u]])\nposterior {\n  implicit z\n}\nfit {\n  allocations = collapsed\n}\n",
+    );
+    let page = own.derivation(Format::Text).split_whitespace().collect::<Vec<_>>().join(" ");
+    for shown in ["eta(log a[k]) - x[u] * phi_bar[u,k]", "eta(log(1 - a[k])) - (1 - x[u]) * phi_bar[u,k]"] {
+        assert!(page.contains(shown), "{shown} is not in\n{page}");
+    }
+    holds(&own);
 }

@@ -167,7 +167,7 @@ pub struct Collapsed {
     /// The site whose allocations are the shares that are left out. It has the same addends.
     pub shares: SiteId,
     /// For each addend and each term of its log weight, what is left out of the mean that it is the log of; `None` for a term
-    /// that is taken as it is.
+    /// that is taken as it is, and for a further term of a log that the first one stands for.
     pub left_out: Vec<Vec<Option<LeftOut>>>,
     /// For each addend its log weight with all of that left out.
     pub log_weights: Vec<Sum>,
@@ -179,6 +179,8 @@ pub struct Collapsed {
 /// `p log (1 - share / mass) - p log (1 - total share / total mass)` is added to the log weight.
 #[derive(Clone, Debug)]
 pub struct LeftOut {
+    /// The power p of the mean: a number or data, with the masks of data that may be missing.
+    pub power: Sum,
     /// Of the mass.
     pub part: Part,
     /// Of the total; `None` where the mean has none, or all categories have the same.

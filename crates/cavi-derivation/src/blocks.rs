@@ -8,7 +8,7 @@ use cavi_syntax::{Diagnostic, Span};
 use crate::bounds::{Bound, asked_for, bounds};
 use crate::derive::Derivation;
 use crate::explain::families_on;
-use crate::joint::multiplicities;
+use crate::joint::{multiplicities_as_written, multiplicities_of};
 
 /// A block before its equations are derived.
 #[derive(Clone, Debug)]
@@ -50,6 +50,12 @@ impl Draft {
             [slices] => symbols.copies(&self.plates, slices),
             _ => self.plates.clone(),
         }
+    }
+
+    /// The multiplicities of its copies.
+    pub fn multiplicities(&self, model: &Model, symbols: &Symbols) -> Vec<Atom> {
+        let renamed = model.statement_of(self.members[0]).map_or(&[][..], |own| &own.renamed);
+        multiplicities_as_written(symbols, &self.copies(symbols), renamed)
     }
 
     /// The terms of a sum that hold one of its variables.
@@ -181,7 +187,7 @@ fn refuse_weighed_slices(
     let (model, symbols) = (derivation.model, &derivation.symbols);
     for (member, own) in members.iter().zip(slices) {
         let Some(statement) = model.statement_of(*member) else { continue };
-        let weighed = multiplicities(symbols, &statement.plates).into_iter().find_map(|atom| {
+        let weighed = multiplicities_of(symbols, statement).into_iter().find_map(|atom| {
             let Atom::Value(weight, subscripts) = atom else { return None };
             let mut letters = Vec::new();
             subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));

@@ -26,8 +26,14 @@
 //!
 //! with `t = sum_b p phi0_b` over the categories whose factor is any element of the slice, and `Q` the prior's part of the total.
 //! A factor without a mass (a constant, data, a Gaussian component, a point, a variable that no sweep updates) is taken as it
-//! is, and so is one whose log is multiplied by data, as that of a Beta under `x ~ Bernoulli(a[z])`. An entry of a weight below 1 holds no whole unit: what is left out is then `min(w, 1)` of it. A row of multiplicity
+//! is. An entry of a weight below 1 holds no whole unit: what is left out is then `min(w, 1)` of it. A row of multiplicity
 //! stands for as many equal rows, each of which leaves its own unit out.
+//!
+//! The power p may be data, if the mean is a mass over a total. Under `x ~ Bernoulli(a[z])` with `a ~ Beta`, whose masses are `a` and `b`, a
+//! category has the factors `a^x (1 - a)^(1 - x)`: the unit adds x phi0 to the one mass, (1 - x) phi0 to the other, and phi0 to the total.
+//! Left out of all three it leaves the means `(a - phi0) / (a + b - phi0)` at x = 1 and `(b - phi0) / (a + b - phi0)` at x = 0. So it is of
+//! each of several items, `x[u, j] ~ Bernoulli(a[z[u], j])`, whose logs the category sums: the unit is left out of the masses of each `a[k, j]`. A
+//! variable with a rate to which the entry adds as well, as a Gamma under `x ~ Poisson(l[z])`, is taken as it is.
 //!
 //! Every quotient is between `2^-52` and 1 ([`Function::LogLeft`]), so that no category loses its share for good, and the quotient
 //! 0 / 0 cannot occur: where all masses were at the floor, the allocation would be phi0. The floor P matters: the shares phi0 are not those
@@ -108,48 +114,79 @@ pub fn leaves_out(equations: &Equations) -> Vec<BlockId> {
     dedup(fed.flatten().map(|fed| fed.moment.block).collect())
 }
 
-/// The mass that a log term of an addend feeds.
+/// The mass that the terms of one log of an addend feed.
 struct Fed<'a> {
     moment: &'a Moment,
     elementary: Elementary,
-    /// The power p of the element.
-    power: f64,
-    /// Where there is such a factor at all: the masks of data.
-    masks: Vec<Factor>,
+    /// The power p of the element: a number or data, with the masks that say where there is such a factor at all.
+    power: Sum,
+    /// Letters that are summed, each of which the copies of the element have: each of its values feeds another element.
+    sums: &'a [LetterId],
 }
 
 impl<'a> Fed<'a> {
-    /// What each term of an addend feeds. A variable of which one log stands in another way, `x log a + (1 - x) log(1 - a)` with data x,
-    /// is fed by none of them: which of its masses a unit adds to is not in the powers alone.
+    /// What the terms of an addend feed: those of one log together, at the first of them. A variable of which one log stands in another way,
+    /// beside another latent or under a sum over one element, is fed by none of them: which of its masses a unit adds to is not in the powers alone.
     fn all(
         equations: &Equations,
         addend: &'a Addend,
         updates: &dyn Fn(BlockId) -> bool,
     ) -> Vec<Option<Fed<'a>>> {
         let terms = &addend.log_weight.terms;
-        let mut fed: Vec<Option<Fed>> = terms.iter().map(|term| Fed::of(equations, term, updates)).collect();
-        let blocks = terms.iter().zip(&fed).filter(|(_, fed)| fed.is_none()).flat_map(|(term, _)| {
+        let each: Vec<Option<Fed>> = terms.iter().map(|term| Fed::of(equations, term, updates)).collect();
+        let blocks = terms.iter().zip(&each).filter(|(_, fed)| fed.is_none()).flat_map(|(term, _)| {
             term.factors.iter().filter_map(|factor| Some(expected_log(factor)?.0.block))
         });
         let apart: Vec<BlockId> = blocks.collect();
-        for own in &mut fed {
-            own.take_if(|fed| apart.contains(&fed.moment.block));
+        let mut all: Vec<Option<Fed>> = Vec::new();
+        for own in each {
+            let own = own.filter(|fed| !apart.contains(&fed.moment.block));
+            let same = own.as_ref().and_then(|own| {
+                all.iter_mut()
+                    .flatten()
+                    .find(|other| (other.moment, other.elementary) == (own.moment, own.elementary))
+            });
+            match (same, own) {
+                (Some(same), Some(own)) => {
+                    same.power.terms.extend(own.power.terms);
+                    all.push(None);
+                }
+                (_, own) => all.push(own),
+            }
         }
-        fed
+        let has_data = |fed: &Fed| {
+            let mut factors = fed.power.terms.iter().flat_map(|term| &term.factors);
+            factors.any(|factor| !matches!(factor.atom, Atom::Observed(..)))
+        };
+        let over_total = |fed: &Fed| posterior(equations.block(fed.moment.block).family).mean_is_over_total();
+        let by_rate: Vec<BlockId> = (all.iter().flatten())
+            .filter(|fed| (has_data(fed) || !fed.sums.is_empty()) && !over_total(fed))
+            .map(|fed| fed.moment.block)
+            .collect();
+        for own in &mut all {
+            own.take_if(|fed| by_rate.contains(&fed.moment.block));
+        }
+        all
     }
 
     fn of(equations: &Equations, term: &'a Term, updates: &dyn Fn(BlockId) -> bool) -> Option<Fed<'a>> {
-        let (masks, factors): (Vec<&Factor>, Vec<&Factor>) =
-            term.factors.iter().partition(|own| matches!(own.atom, Atom::Observed(..)));
+        let is_known = |factor: &&Factor| match &factor.atom {
+            Atom::Observed(..) => true,
+            Atom::Value(array, _) => equations.symbols.array(*array).kind != ArrayKind::Latent,
+            _ => false,
+        };
+        let (known, factors): (Vec<&Factor>, Vec<&Factor>) = term.factors.iter().partition(is_known);
         let mut factors = factors.into_iter();
         let (moment, elementary) = expected_log(factors.next()?)?;
         let block = equations.block(moment.block);
         let family = posterior(block.family);
         let has_mass = family.expectation_of(&Statistic(vec![(0, mass_of(elementary))])).is_some();
         let moves = block.mode == Mode::Distribution && updates(moment.block);
-        let alone = factors.next().is_none() && term.sums.is_empty() && block.members.len() == 1;
-        let masks = masks.into_iter().cloned().collect();
-        (has_mass && moves && alone).then_some(Fed { moment, elementary, power: term.coefficient.0, masks })
+        let is_of_copy = |letter: &LetterId| moment.plates.contains(&Subscript::Letter(*letter));
+        let alone = factors.next().is_none() && term.sums.iter().all(is_of_copy) && block.members.len() == 1;
+        let known = known.into_iter().cloned().collect();
+        let power = Sum::term(Term { factors: known, ..Term::number(term.coefficient.0) });
+        (has_mass && moves && alone).then_some(Fed { moment, elementary, power, sums: &term.sums })
     }
 
     /// The subscripts that say in which normaliser its mass stands: those of the copy, and the groups of ragged slices.
@@ -199,11 +236,11 @@ impl Own<'_, '_> {
                 fed.iter().map(|fed| fed.as_ref().map(|fed| self.left_out(addend, fed))).collect();
             let mut log_weight = addend.log_weight.clone();
             for (fed, own) in fed.iter().zip(&own) {
-                if let (Some(fed), Some(LeftOut { part, total })) = (fed, own) {
+                if let (Some(fed), Some(LeftOut { part, total, .. })) = (fed, own) {
                     let rest = self.log_left(part);
                     let total = total.as_ref().map_or_else(Sum::zero, |total| self.log_left(total));
-                    let mut rest = rest.minus(total).scaled(fed.power);
-                    rest.terms.iter_mut().for_each(|term| term.factors.extend(fed.masks.iter().cloned()));
+                    let mut rest = multiply(self.symbols, &rest.minus(total), &fed.power);
+                    rest.terms.iter_mut().for_each(|term| term.sums.extend(fed.sums));
                     log_weight = log_weight.plus(rest);
                 }
             }
@@ -226,13 +263,14 @@ impl Own<'_, '_> {
         let part = Part { share, mass: Sum::atom(Atom::Moment(mass)), prior };
         let over_total = posterior(block.family).mean_is_over_total();
         let total = over_total.then(|| self.total(block, fed)).flatten();
+        let power = canonical(self.symbols, &fed.power);
         // What all categories share cancels.
         let cancels = |own: &Part| {
             let mut letters = own.share.free_letters(self.symbols);
             letters.extend(own.mass.free_letters(self.symbols));
             self.site.addends.len() == 1 && !letters.iter().any(|letter| addend.letters.contains(letter))
         };
-        LeftOut { part, total: total.filter(|own| !cancels(own)) }
+        LeftOut { power, part, total: total.filter(|own| !cancels(own)) }
     }
 
     /// The total of the masses in the normaliser of an element. `None` where a slice runs over groups that only data tell.
@@ -288,22 +326,23 @@ impl Own<'_, '_> {
                     plates: letters(&self.site.plates),
                     categories: letters(&addend.letters),
                 };
-                let term = Term {
-                    sums: addend.letters.clone(),
-                    factors: carried
-                        .chain(other.masks.iter().cloned())
-                        .chain([Factor::of(allocation)])
-                        .collect(),
-                    ..Term::number(other.power)
-                };
-                // The categories that are summed are others than the one that asks.
-                let mut term = refresh(self.symbols, &term);
-                for (factor, own) in term.factors.iter_mut().zip(at) {
-                    if let Atom::Equal(left, _) = &mut factor.atom {
-                        *left = own.clone();
+                let carried: Vec<Factor> = carried.collect();
+                for power in &other.power.terms {
+                    let factors = carried.iter().chain(&power.factors).cloned();
+                    let term = Term {
+                        sums: addend.letters.iter().chain(other.sums).copied().collect(),
+                        factors: factors.chain([Factor::of(allocation.clone())]).collect(),
+                        ..Term::number(power.coefficient.0)
+                    };
+                    // The categories that are summed are others than the one that asks.
+                    let mut term = refresh(self.symbols, &term);
+                    for (factor, own) in term.factors.iter_mut().zip(at) {
+                        if let Atom::Equal(left, _) = &mut factor.atom {
+                            *left = own.clone();
+                        }
                     }
+                    share.terms.push(term);
                 }
-                share.terms.push(term);
             }
         }
         canonical(self.symbols, &share)

@@ -18,7 +18,7 @@ use crate::contraction::{Described, describe};
 use crate::derive::{Derivation, whitening};
 use crate::expect::{Leftover, copies, expect};
 use crate::explain;
-use crate::joint::{multiplicities, with_ancestors};
+use crate::joint::with_ancestors;
 use crate::separate::{elements, separate};
 
 /// A collected coefficient: of which statistic, from which statement, and whether another copy of the block stands in it.
@@ -148,7 +148,7 @@ fn block(
     };
     // With a term in 1 / x the density is not infinite at 0. If the coefficient of that term turns out to be 0, the
     // fit reports it.
-    let weights = multiplicities(&derivation.symbols, &draft.copies(&derivation.symbols));
+    let weights = draft.multiplicities(derivation.model, &derivation.symbols);
     let inverse = Statistic::of(Elementary::Power(-1));
     if point && !draft.clamp && !wanted.contains(&inverse) {
         for (statistic, _, own) in present() {
@@ -268,7 +268,7 @@ fn climbing(
         draft.members.contains(&derivation.model.statements[entry.statement.index()].target)
     };
     let entries: Vec<&Collected> = collected.iter().filter(is_own).collect();
-    let weights = multiplicities(&derivation.symbols, &draft.copies(&derivation.symbols));
+    let weights = draft.multiplicities(derivation.model, &derivation.symbols);
     let mut own = Vec::new();
     for statistic in dedup(entries.iter().map(|entry| &entry.statistic).collect::<Vec<_>>()) {
         let parts = entries.iter().filter(|entry| entry.statistic == *statistic);
@@ -381,7 +381,7 @@ fn ascending(
         prior: Vec::new(),
         in_order: moves.in_order,
         classes: None,
-        multiplicity: multiplicities(&derivation.symbols, &draft.copies(&derivation.symbols)),
+        multiplicity: draft.multiplicities(derivation.model, &derivation.symbols),
         by: None,
         clamp: false,
         resets: false,

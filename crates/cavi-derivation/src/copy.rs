@@ -6,7 +6,7 @@ use cavi_algebra::{ArrayId, Atom, AxisId, LetterId, Subscript, Sum, Support, Sym
 use cavi_families::Argument;
 use cavi_model::{Model, Statement};
 
-use crate::joint::{arguments, innermost_selection, multiplicities, target_of, with_ancestors};
+use crate::joint::{arguments, innermost_selection, multiplicities_of, target_of, with_ancestors};
 
 /// One copy of a statement.
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ pub fn copy(
     }
     let target = target_of(model, &symbols, statement);
     let log_density = statement.family.log_density(&mut symbols, &target, &arguments);
-    let weights = multiplicities(&symbols, &statement.plates);
+    let weights = multiplicities_of(&symbols, statement);
     Ok(Copy { symbols, log_density, arguments, selections, placed, weights })
 }
 

@@ -20,7 +20,7 @@ use crate::blocks::Draft;
 use crate::bounds::{Bounded, of_log_sums};
 use crate::conjugate::{opened, unify};
 use crate::derive::Derivation;
-use crate::joint::{multiplicities, with_ancestors};
+use crate::joint::with_ancestors;
 use crate::separate::{Element, elements, separate};
 
 /// Turns implicit factors into sites, and takes their blocks off the list.
@@ -58,7 +58,7 @@ fn to_site(
         Box::new(diagnostic)
     };
     let symbols = &mut derivation.symbols;
-    let weights = multiplicities(symbols, &draft.plates);
+    let weights = draft.multiplicities(derivation.model, symbols);
     // Bounds inside a component are weighed by its share.
     let sites = bounded.sites.iter_mut().map(|own| {
         let inside = own.addends.iter().any(|addend| addend.log_weight.mentions(z));

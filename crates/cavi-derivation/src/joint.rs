@@ -306,7 +306,7 @@ fn guards(symbols: &Symbols, statement: &Statement, target: &Target) -> Vec<Atom
         Some(Restriction::Less(left, right)) => guards.push(Atom::Less(at(left), at(right))),
         None => {}
     }
-    guards.extend(multiplicities(symbols, &statement.plates));
+    guards.extend(multiplicities_of(symbols, statement));
     guards
 }
 
@@ -354,23 +354,49 @@ fn other_spelling(statement: &Statement, parameter: &cavi_families::Parameter) -
     }
 }
 
-/// The multiplicities whose letters are among these plates and their ancestors: a ragged letter is always written with
-/// these.
-pub fn multiplicities(symbols: &Symbols, plates: &[LetterId]) -> Vec<Atom> {
+/// The multiplicities that weigh the rows of a statement: those whose letters stand on its left, as the text writes it. Of `data x[j, i]`,
+/// `x[i, j] ~ ...` and `m[i, j]` it is `m[i, j]` with the letters of the text, `m[j, i]` with those that `x` is declared with.
+pub fn multiplicities_of(symbols: &Symbols, statement: &Statement) -> Vec<Atom> {
+    multiplicities_as_written(symbols, &statement.plates, &statement.renamed)
+}
+
+/// The same of any plates of such a statement, whose `renamed` these are: the multiplicities whose letters are among the plates and their
+/// ancestors, since a ragged letter is always written with these.
+pub(crate) fn multiplicities_as_written(
+    symbols: &Symbols,
+    plates: &[LetterId],
+    renamed: &[(LetterId, LetterId)],
+) -> Vec<Atom> {
+    let written = |own: LetterId| {
+        renamed.iter().find(|(declared, _)| *declared == own).map_or(own, |(_, written)| *written)
+    };
     let plates = with_ancestors(symbols, plates);
     let weights = symbols.arrays.iter().enumerate().filter(|(_, own)| own.support == Support::Multiplicity);
     let atom = |(index, array): (usize, &Array)| {
-        let subscripts = one_to_one(symbols, &array.letters, &plates)?.into_iter().map(Subscript::Letter);
-        Some(Atom::Value(ArrayId::from(index), subscripts.collect()))
+        let subscripts = one_to_one(symbols, &array.letters, &plates, &written)?;
+        Some(Atom::Value(ArrayId::from(index), subscripts.into_iter().map(Subscript::Letter).collect()))
     };
     weights.filter_map(atom).collect()
 }
 
-/// For each letter of a multiplicity a plate over its axis, the letter itself where that is one. A plate stands for one letter:
-/// `m[i, j]` weighs pairs, and a copy of `u[i]` is none. `None` where a letter is left without a plate.
-fn one_to_one(symbols: &Symbols, letters: &[LetterId], plates: &[LetterId]) -> Option<Vec<LetterId>> {
-    let mut found: Vec<Option<LetterId>> =
-        letters.iter().map(|own| plates.contains(own).then_some(*own)).collect();
+/// For each letter of a multiplicity a plate over its axis, the one that is written as this letter where there is one. A plate stands for one
+/// letter: `m[i, j]` weighs pairs, and a copy of `u[i]` is none. `None` where a letter is left without a plate.
+fn one_to_one(
+    symbols: &Symbols,
+    letters: &[LetterId],
+    plates: &[LetterId],
+    written: &dyn Fn(LetterId) -> LetterId,
+) -> Option<Vec<LetterId>> {
+    let is_written_as = |plate: LetterId, own: LetterId| match written(plate) {
+        same if same == plate => plate == own,
+        // A ragged letter is one for each of its ancestors, all of one name.
+        other => {
+            let (other, own) = (symbols.letter(other), symbols.letter(own));
+            (other.axis, &other.name) == (own.axis, &own.name)
+        }
+    };
+    let named = |own: &LetterId| plates.iter().copied().find(|plate| is_written_as(*plate, *own));
+    let mut found: Vec<Option<LetterId>> = letters.iter().map(named).collect();
     for (place, letter) in letters.iter().enumerate() {
         if found[place].is_none() {
             let axis = symbols.letter(*letter).axis;

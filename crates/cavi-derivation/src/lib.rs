@@ -31,5 +31,5 @@ pub mod warmup;
 
 pub use derive::{Derivation, derive};
 pub use explain::{describe_block, flat, in_words};
-pub use joint::multiplicities;
+pub use joint::multiplicities_of;
 pub use shares::shares_by_value;

@@ -212,6 +212,7 @@ pub fn with_free_shapes(model: &Model, shapes: &[Shape]) -> Option<Equations> {
         free.statements.push(Statement {
             target: array,
             plates: own.clone(),
+            renamed: Vec::new(),
             slices: Vec::new(),
             family: flat,
             arguments: Vec::new(),

@@ -59,6 +59,9 @@ pub struct Statement {
     /// Letters of the left that number independent copies: the dimensions of the target that are no slice, then the groups
     /// of a slice over a ragged axis.
     pub plates: Vec<LetterId>,
+    /// Letters of data that the left writes by other names than they are declared with, each with that of the text: of `x[i, j] ~ ...` for
+    /// `data x[j, i]` the declared `j` with `i`, and `i` with `j`.
+    pub renamed: Vec<(LetterId, LetterId)>,
     /// Letters of the slices on the left.
     pub slices: Vec<LetterId>,
     /// The family.

@@ -88,7 +88,7 @@ fn of_statement(model: &Model, world: &World, number: usize, bounds: Option<Boun
     let copies = copies(model, statement);
     let mut total = 0.0;
     world.each(&copies, &mut at, &mut |at| {
-        let weight = weight(model, world, &copies, at);
+        let weight = weight(model, world, (&copies, &statement.renamed), at);
         if weight != 0.0 && counts(model, world, statement, at) {
             total += weight * reader.log_density(statement, at);
         }
@@ -107,8 +107,22 @@ fn copies(model: &Model, statement: &Statement) -> Vec<LetterId> {
 
 /// The product of the multiplicities whose letters are all among those with a position, or among the groups these are in: each
 /// of them stands for one letter of a multiplicity.
-pub fn weight(model: &Model, world: &World, letters: &[LetterId], at: &Positions) -> f64 {
+/// A letter that the text writes by another name than its array is declared with is known by that of the text.
+pub fn weight(
+    model: &Model,
+    world: &World,
+    (letters, renamed): (&[LetterId], &[(LetterId, LetterId)]),
+    at: &Positions,
+) -> f64 {
     let mut weight = 1.0;
+    let is = |letter: LetterId, own: LetterId| match renamed.iter().find(|(declared, _)| *declared == letter)
+    {
+        None => letter == own,
+        Some((_, written)) => {
+            let (written, own) = (model.symbols.letter(*written), model.symbols.letter(own));
+            (written.axis, &written.name) == (own.axis, &own.name)
+        }
+    };
     let letters: Vec<LetterId> = letters.iter().flat_map(|letter| model.symbols.lineage(*letter)).collect();
     for (index, array) in model.symbols.arrays.iter().enumerate() {
         if array.support != Support::Multiplicity {
@@ -122,7 +136,7 @@ pub fn weight(model: &Model, world: &World, letters: &[LetterId], at: &Positions
             at[taken.index()]
         };
         let same: Vec<Option<usize>> =
-            array.letters.iter().map(|own| take(&|letter| letter == *own)).collect();
+            array.letters.iter().map(|own| take(&|letter| is(letter, *own))).collect();
         let alike = array.letters.iter().zip(same).map(|(own, same)| {
             same.or_else(|| {
                 take(&|letter| model.symbols.letter(letter).axis == model.symbols.letter(*own).axis)
@@ -134,6 +148,11 @@ pub fn weight(model: &Model, world: &World, letters: &[LetterId], at: &Positions
         }
     }
     weight
+}
+
+/// The letters of a variable that the text writes by other names than it is declared with.
+pub fn renamed_of(model: &Model, array: cavi_algebra::ArrayId) -> &[(LetterId, LetterId)] {
+    model.statement_of(array).map_or(&[], |own| &own.renamed)
 }
 
 /// Whether an entry of a statement exists and was observed.

@@ -8,7 +8,7 @@ use rand_distr::{Distribution, StandardNormal};
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::gamma::{digamma, ln_gamma};
 
-use crate::density::weight;
+use crate::density::{renamed_of, weight};
 use crate::subject::Subject;
 use crate::world::{World, inverse_and_determinant};
 
@@ -62,6 +62,7 @@ fn block_draw(
     }
     let family = cavi_families::posterior(block.family).name();
     let n = layout.n;
+    let renamed = renamed_of(program.model, block.members[0]);
     for row in 0..layout.rows {
         let plates = unflat(&layout.plates, row);
         let seen = seen(program, bound, id, &layout, &plates);
@@ -101,7 +102,7 @@ fn block_draw(
                     at[letter.index()] = Some(*position);
                 }
                 let copies: Vec<LetterId> = block.plates.iter().copied().chain([parent]).collect();
-                drawn.log_q += log_q * weight(program.model, &world, &copies, &at);
+                drawn.log_q += log_q * weight(program.model, &world, (&copies, renamed), &at);
             }
             whole
         } else {
@@ -119,7 +120,7 @@ fn block_draw(
         for (letter, position) in block.plates.iter().zip(&plates) {
             at[letter.index()] = Some(*position);
         }
-        drawn.log_q += log_q * weight(program.model, &world, &block.plates, &at);
+        drawn.log_q += log_q * weight(program.model, &world, (&block.plates, renamed), &at);
         let mut element = 0;
         for (member, array) in block.members.iter().enumerate() {
             let sizes = &layout.slices[member];

@@ -42,11 +42,28 @@ impl Tally {
     }
 }
 
-/// How far two numbers are apart, relative to the larger of them and to 1; 0 where neither is a number.
-pub(crate) fn deviation(a: f64, b: f64) -> f64 {
+/// How far two numbers are apart, relative to the larger of them and to the size of what they are sums of; 0 where neither is a number.
+pub(crate) fn deviation(a: f64, b: f64, size: f64) -> f64 {
     if a == b || a.is_nan() && b.is_nan() {
         return 0.0;
     }
-    let own = (a - b).abs() / a.abs().max(b.abs()).max(1.0);
+    let size = if size.is_finite() { size } else { 0.0 };
+    let own = (a - b).abs() / a.abs().max(b.abs()).max(size);
     if own.is_nan() { f64::INFINITY } else { own }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::deviation;
+
+    /// Half of a small number is as far off as half of a large one; what cancels is measured by what it is a difference of.
+    #[test]
+    fn numbers_are_compared_on_the_scale_of_what_they_are_sums_of() {
+        assert_eq!(deviation(1e-12, 2e-12, 2e-12), 0.5);
+        assert_eq!(deviation(1e12, 2e12, 2e12), 0.5);
+        assert_eq!(deviation(1e-17, 0.0, 1.0), 1e-17);
+        assert_eq!(deviation(0.0, 0.0, 0.0), 0.0);
+        assert_eq!(deviation(1.0, f64::NAN, 1.0), f64::INFINITY);
+        assert_eq!(deviation(1.0, 1.5, f64::INFINITY), 1.0 / 3.0);
+    }
 }

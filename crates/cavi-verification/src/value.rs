@@ -162,6 +162,54 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// How large what a formula adds up is: its value with every addend taken without its sign. Of what numbers lose by rounding it is the
+    /// measure, whatever their unit: a sum of `1e-12` and `-1e-12` is right to a few digits of `1e-12`, not of 1.
+    ///
+    /// # Errors
+    /// A name or a function that is not known.
+    pub fn summed_size(&self, tree: &Tree, at: &mut At) -> Result<f64, String> {
+        Ok(match tree {
+            Tree::Sum(range, body) => {
+                let mut total = 0.0;
+                self.each(range, Some(body), at, &mut |at| {
+                    total += self.summed_size(body, at)?;
+                    Ok(())
+                })?;
+                total
+            }
+            Tree::Add(addends) => {
+                let mut total = 0.0;
+                for addend in addends {
+                    total += self.summed_size(addend, at)?;
+                }
+                total
+            }
+            Tree::Negated(inner) => self.summed_size(inner, at)?,
+            Tree::Product(factors) => {
+                let (mut product, mut zero) = (1.0, false);
+                for (below, factor) in factors {
+                    let own =
+                        if *below { 1.0 / self.value(factor, at)? } else { self.summed_size(factor, at)? };
+                    zero |= !below && own == 0.0;
+                    product *= own.abs();
+                }
+                if zero { 0.0 } else { product }
+            }
+            // A logarithm near 0 is one of a number near 1, of which it has the digits.
+            Tree::Call(name, _) if name.starts_with("log") => self.value(tree, at)?.abs().max(1.0),
+            Tree::Number(_)
+            | Tree::Name(..)
+            | Tree::Slice(_)
+            | Tree::Size(..)
+            | Tree::Count(_)
+            | Tree::Power(..)
+            | Tree::Call(..)
+            | Tree::Probability(..)
+            | Tree::Indicator(_)
+            | Tree::Contraction(..) => self.value(tree, at)?.abs(),
+        })
+    }
+
     /// The probability of a class of an implicit factor.
     fn implicit(&self, element: &Tree, class: &Tree, at: &mut At) -> Result<Option<f64>, String> {
         let Tree::Name(name, subscripts) = element else { return Ok(None) };

@@ -399,6 +399,7 @@ impl Derivation<'_> {
             Mode::Implicit => ", always at its optimum and never stored",
         }));
         line.extend(self.for_each(&block.copies(self.symbols())));
+        line.extend(self.where_not_observed(block));
         if let Some(bound) = block.by {
             line.push(words(format!(", by {}", self.equations.bound(bound).words.step)));
         }
@@ -473,6 +474,7 @@ impl Derivation<'_> {
         }));
         let mut items = vec![Item::Subheading(line)];
         items.extend(self.order(block).map(Item::Paragraph));
+        items.extend(self.observed_stay(block).map(Item::Paragraph));
         items
     }
 

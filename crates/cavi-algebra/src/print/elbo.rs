@@ -136,6 +136,7 @@ impl Derivation<'_> {
             line.push(words("."));
             items.push(Item::Paragraph(line));
         }
+        items.extend(self.observed_in_bound().map(Item::Paragraph));
         items
     }
 

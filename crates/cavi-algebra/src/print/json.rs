@@ -313,29 +313,36 @@ fn formula(own: &Formula) -> Json {
     }
 }
 
-/// A name and what it stands for.
-fn definition((left, right): (Node, Node)) -> Json {
-    object([("symbol", written(&left)), ("value", written(&right))])
-}
-
-/// A row of the overview.
-fn overview(line: Line) -> Json {
-    object([
-        ("factor", written(&line.factor)),
-        ("family", line.family.into()),
-        ("states", list(line.states.iter().map(written))),
-        ("label", line.label.into()),
-        ("reads", list(line.reads.iter().map(written))),
-        ("cost", line.cost.as_ref().map(written).into()),
-    ])
-}
-
-/// A piece of notation in both writings.
-fn written(node: &Node) -> Json {
-    object([("text", text::node(node).into()), ("latex", latex::node(node).into())])
-}
-
 impl Derivation<'_> {
+    /// A piece of notation in both writings.
+    fn in_both(&self, node: &Node) -> Json {
+        object([("text", text::node(node).into()), ("latex", self.in_latex(node).into())])
+    }
+
+    /// A formula in LaTeX, in which no two names look alike.
+    fn in_latex(&self, node: &Node) -> String {
+        let mut node = node.clone();
+        self.tell_apart_in(&mut node);
+        latex::node(&node)
+    }
+
+    /// A name and what it stands for.
+    fn definition_json(&self, (left, right): (Node, Node)) -> Json {
+        object([("symbol", self.in_both(&left)), ("value", self.in_both(&right))])
+    }
+
+    /// A row of the overview.
+    fn overview_json(&self, line: Line) -> Json {
+        object([
+            ("factor", self.in_both(&line.factor)),
+            ("family", line.family.into()),
+            ("states", list(line.states.iter().map(|own| self.in_both(own)))),
+            ("label", line.label.into()),
+            ("reads", list(line.reads.iter().map(|own| self.in_both(own)))),
+            ("cost", line.cost.as_ref().map(|own| self.in_both(own)).into()),
+        ])
+    }
+
     /// The whole derivation as JSON, with the blocks that are asked for.
     pub fn json(&self, only: impl Fn(BlockId) -> bool) -> Json {
         let equations = self.equations;
@@ -353,13 +360,13 @@ impl Derivation<'_> {
                 list((0..equations.statements.len()).map(|index| self.statement_json(&names, index))),
             ),
             ("blocks", list(blocks.map(|id| self.block_json(&names, id, &counts)))),
-            ("counts", list(self.definitions(&counts).into_iter().map(definition))),
+            ("counts", list(self.definitions(&counts).into_iter().map(|own| self.definition_json(own)))),
             ("sites", list((0..equations.sites.len()).map(|index| self.site_json(&names, index)))),
             (
                 "auxiliaries",
                 list((0..equations.auxiliaries.len()).map(|index| self.auxiliary_json(&names, index))),
             ),
-            ("overview", list(self.lines_of_overview().into_iter().map(overview))),
+            ("overview", list(self.lines_of_overview().into_iter().map(|own| self.overview_json(own)))),
             ("elbo", self.elbo_json(&names)),
             ("schedule", list(self.items().iter().map(|item| self.item_json(item)))),
             ("text", self.print(Format::Text).into()),
@@ -393,7 +400,7 @@ impl Derivation<'_> {
         let node = Builder::new(self.scope(), left).sum(sum);
         object([
             ("text", text::node(&node).into()),
-            ("latex", latex::node(&node).into()),
+            ("latex", self.in_latex(&node).into()),
             ("tree", names.sum(sum)),
         ])
     }
@@ -434,7 +441,7 @@ impl Derivation<'_> {
         object([
             ("number", id.index().into()),
             ("variables", list(block.members.iter().map(|member| names.array(*member)))),
-            ("factor", written(&self.left_of(block))),
+            ("factor", self.in_both(&self.left_of(block))),
             ("mode", mode.into()),
             ("family", self.standard.name(block.family).into()),
             ("plates", names.letters(&block.plates)),
@@ -479,7 +486,7 @@ impl Derivation<'_> {
         object([
             ("matrix", array.name.clone().into()),
             ("letters", names.letters(&array.letters)),
-            ("covariance", written(&node)),
+            ("covariance", self.in_both(&node)),
         ])
     }
 
@@ -489,7 +496,7 @@ impl Derivation<'_> {
         let statistic = Builder::new(self.scope(), &letters).statistic(block, &moment);
         let functions = part.statistic.0.iter().map(|(member, own)| elementary(usize::from(*member), *own));
         object([
-            ("statistic", written(&statistic)),
+            ("statistic", self.in_both(&statistic)),
             ("functions", list(functions)),
             ("slots", names.letters(&part.slots)),
             ("coefficient", self.expression(names, &letters, &part.coefficient)),
@@ -518,8 +525,8 @@ impl Derivation<'_> {
             let (_, printed) = self.mode_nodes(id, counts.block(id), counts.symbols.clone(), &own);
             return Json::List(vec![object([
                 ("name", "value".into()),
-                ("symbol", written(&left)),
-                ("value", written(&right)),
+                ("symbol", self.in_both(&left)),
+                ("value", self.in_both(&right)),
                 ("printed", self.printed_json(&printed)),
                 ("formula", formula(&own)),
             ])]);
@@ -543,9 +550,9 @@ impl Derivation<'_> {
             let on_page = value.node(&mut builder, &printed);
             object([
                 ("name", parameter.name.into()),
-                ("symbol", written(&left)),
+                ("symbol", self.in_both(&left)),
                 ("slots", names.letters(&shown_one.slots)),
-                ("value", written(&right)),
+                ("value", self.in_both(&right)),
                 ("printed", self.printed_json(&on_page)),
                 ("formula", formula(&parameter.formula)),
             ])
@@ -566,7 +573,7 @@ impl Derivation<'_> {
             let mut builder = Builder::new(self.scope(), &letters);
             let subscripts = builder.subscripts_of(&letters);
             object([
-                ("allocation", written(&builder.allocation(SiteId::from(index), number, subscripts))),
+                ("allocation", self.in_both(&builder.allocation(SiteId::from(index), number, subscripts))),
                 ("letters", names.letters(&addend.letters)),
                 ("log_weight", self.expression(names, &letters, &addend.log_weight)),
             ])
@@ -577,10 +584,17 @@ impl Derivation<'_> {
             ("plates", names.letters(&site.plates)),
             ("weight", self.expression(names, &site.plates, &site.weight)),
             ("addends", list(addends)),
-            ("by_means", list(self.by_means(SiteId::from(index)).into_iter().map(definition))),
+            (
+                "by_means",
+                list(self.by_means(SiteId::from(index)).into_iter().map(|own| self.definition_json(own))),
+            ),
             (
                 "without_own_unit",
-                list(self.without_own(SiteId::from(index), Masses::Natural).into_iter().map(definition)),
+                list(
+                    self.without_own(SiteId::from(index), Masses::Natural)
+                        .into_iter()
+                        .map(|own| self.definition_json(own)),
+                ),
             ),
         ])
     }
@@ -593,7 +607,7 @@ impl Derivation<'_> {
         object([
             ("statement", own.statement.index().into()),
             ("in", names.array(self.equations.statements[own.statement.index()].target)),
-            ("variable", written(&shown)),
+            ("variable", self.in_both(&shown)),
             ("plates", names.letters(&own.plates)),
             ("weight", self.expression(names, &own.plates, &own.weight)),
             ("square", self.expression(names, &own.plates, &own.square)),

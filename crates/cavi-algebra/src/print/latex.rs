@@ -33,6 +33,15 @@ pub fn written(own: &str, subscripts: &[&str]) -> String {
     element(&Element { name: own.to_owned(), number: None, of: None, subscripts })
 }
 
+/// How names of a program are written so that no two symbols are alike: of `x1` and `x_1` the first stays, the second is set word for word. Only
+/// names that are written otherwise are told. `letters` keep their symbols.
+pub fn apart<'n>(
+    letters: impl Iterator<Item = &'n str>,
+    names: impl Iterator<Item = &'n str>,
+) -> std::collections::BTreeMap<String, String> {
+    super::notation::names_apart(letters, names)
+}
+
 /// Plain words in LaTeX.
 pub fn plain(text: &str) -> String {
     super::words::escape(text)

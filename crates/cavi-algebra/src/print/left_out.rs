@@ -130,13 +130,34 @@ impl Derivation<'_> {
                 let prior = builder.sum(prior);
                 Node::Call(Call::Named("max".to_owned()), vec![left, prior])
             };
+            let LeftOut { power, part, total: of_total } = left_out;
+            if !term.sums.is_empty() {
+                // Of each element that the sum goes over, the mean by the ratio of what is left.
+                above.push(builder.exponential(&Sum::term((*by_means).clone())));
+                let logs = builder.summed(&term.sums, |builder| {
+                    let (mass, total) = self.of_copy(builder, moment, *log, parts, masses);
+                    let kept = less(builder, mass.clone(), &part.share, &part.prior);
+                    let (mut upper, mut lower) = (vec![kept], vec![mass]);
+                    if let Some(own) = of_total {
+                        let kept = less(builder, total.clone(), &own.share, &own.prior);
+                        upper.push(total);
+                        lower.push(kept);
+                    }
+                    let ratio = Node::log(Node::product(Number::one(), upper, lower));
+                    match power.as_number() {
+                        Some(1.0) => ratio,
+                        _ => Node::times(vec![builder.sum(power), ratio]),
+                    }
+                });
+                above.push(Node::call(Call::Function(Function::Exp), logs));
+                continue;
+            }
             let (mass, total) = self.of_copy(&mut builder, moment, *log, parts, masses);
-            let LeftOut { part, total: of_total } = left_out;
             let kept = less(&mut builder, mass.clone(), &part.share, &part.prior);
             let total_kept =
                 of_total.as_ref().map(|own| less(&mut builder, total.clone(), &own.share, &own.prior));
-            let own_factors = term.factors.len() == 1;
-            if term.coefficient.0 == 1.0 && *log == Elementary::Log && own_factors {
+            let is_mean = power.as_number() == Some(1.0) && term.factors.len() == 1;
+            if term.coefficient.0 == 1.0 && *log == Elementary::Log && is_mean {
                 above.push(kept);
                 let common = parts.total
                     && site.addends.len() == 1
@@ -159,11 +180,9 @@ impl Derivation<'_> {
             ratio.extend(total_kept.map(|own| (total, own)));
             for (upper, lower) in ratio {
                 let quotient = Node::product(Number::one(), vec![upper], vec![lower]);
-                let power =
-                    Sum { terms: vec![Term { factors: masks(term), ..Term::number(term.coefficient.0) }] };
                 above.push(match power.as_number() {
                     Some(1.0) => quotient,
-                    _ => quotient.raised(builder.sum(&power)),
+                    _ => quotient.raised(builder.sum(power)),
                 });
             }
         }
@@ -271,11 +290,6 @@ fn expected_log(term: &Term) -> Option<(&Moment, Elementary)> {
         },
         _ => None,
     })
-}
-
-/// The conditions of a term, which say where its factor exists.
-fn masks(term: &Term) -> Vec<crate::sum_of_products::Factor> {
-    term.factors.iter().filter(|own| matches!(own.atom, Atom::Observed(..))).cloned().collect()
 }
 
 /// Whether a subscript depends on one of these letters.

@@ -272,7 +272,8 @@ pub(super) fn each_node(items: &mut [Item], visit: &mut dyn FnMut(&mut Node)) {
     }
 }
 
-fn inside(node: &mut Node, visit: &mut dyn FnMut(&mut Node)) {
+/// Visits all nodes of a formula, those inside before what they stand in.
+pub(super) fn inside(node: &mut Node, visit: &mut dyn FnMut(&mut Node)) {
     let range = |range: &mut Range, visit: &mut dyn FnMut(&mut Node)| {
         range.letters.iter_mut().for_each(|own| inside(own, visit));
         range.conditions.iter_mut().for_each(|own| relation(own, visit));

@@ -14,7 +14,7 @@ use crate::symbols::SiteId;
 use super::Format;
 use super::derivation::Derivation;
 use super::document::Item;
-use super::meanings::each_node;
+use super::meanings::{each_node, inside};
 use super::model::Defined;
 use super::node::{Call, Element, Node};
 use super::scope::NATURAL;
@@ -117,36 +117,35 @@ impl Derivation<'_> {
         all
     }
 
-    /// Names that are set alike, as `x1` and `x_1` are or `beta` and `β`: one of them keeps the symbol, the others are set word for
-    /// word.
+    /// Names that are set alike: one of them keeps the symbol, the others are set word for word.
     fn tell_apart(&self, all: &mut BTreeMap<String, String>) {
-        let scope = self.scope();
-        let letters = self.symbols().letters.iter().map(|own| letter(&own.name));
-        let mut known: BTreeSet<String> = letters.chain(all.values().map(|own| letter(own))).collect();
-        let is_name = |own: &&str| {
-            own.starts_with(|c: char| c.is_alphabetic() || c == '_')
-                && own.chars().all(|c| c.is_alphanumeric() || c == '_')
-        };
         let is_symbol =
             |own: &str| self.notation.chosen.iter().any(|chosen| chosen.symbol.trim_end_matches("^2") == own);
-        let mut names: Vec<&str> = Vec::new();
-        for own in scope.names().filter(is_name).filter(|own| !is_symbol(own)) {
-            if !names.contains(&own) {
-                names.push(own);
+        let known = self.symbols().letters.iter().map(|own| own.name.as_str());
+        let known = known.chain(all.values().map(String::as_str));
+        let scope = self.scope();
+        let names = scope.names().filter(|own| !is_symbol(own) && !all.contains_key(*own));
+        for (own, word) in names_apart(known, names) {
+            let mean = format!("{own}_bar");
+            if !scope.names().any(|other| other == mean) {
+                all.insert(mean, format!("{word}_bar"));
             }
+            all.insert(own, word);
         }
-        // A Greek character looks the same in a word.
-        names.sort_by_key(|own| own.is_ascii());
-        for own in names {
-            if !all.contains_key(own) && !known.insert(letter(own)) {
-                let word = format!("`{own}`");
-                let mean = format!("{own}_bar");
-                if !scope.names().any(|other| other == mean) {
-                    all.insert(mean, format!("{word}_bar"));
-                }
-                all.insert(own.to_owned(), word);
+    }
+
+    /// The same in one formula, which else keeps the names of the program.
+    pub(super) fn tell_apart_in(&self, node: &mut Node) {
+        let mut names = BTreeMap::new();
+        self.tell_apart(&mut names);
+        if names.is_empty() {
+            return;
+        }
+        inside(node, &mut |node| {
+            if let Node::Element(element) = node {
+                set(element, &BTreeMap::new(), &names);
             }
-        }
+        });
     }
 
     /// The first of some symbols that stands for nothing else on the page.
@@ -248,6 +247,29 @@ impl Derivation<'_> {
         }
         NATURAL.into_iter().find(|symbol| !taken(symbol) && !self.scope().is_taken(symbol))
     }
+}
+
+/// Names that are set alike, as `x1` and `x_1` are or `beta` and `β`, and those that are set as something known: the first keeps the symbol,
+/// the others are set word for word. Each of these with how it is written for that.
+pub(super) fn names_apart<'n>(
+    known: impl Iterator<Item = &'n str>,
+    names: impl Iterator<Item = &'n str>,
+) -> BTreeMap<String, String> {
+    let is_name = |own: &&str| {
+        own.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && own.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
+    let mut known: BTreeSet<String> = known.map(letter).collect();
+    let mut all: Vec<&str> = Vec::new();
+    for own in names.filter(is_name) {
+        if !all.contains(&own) {
+            all.push(own);
+        }
+    }
+    // A Greek character looks the same in a word.
+    all.sort_by_key(|own| own.is_ascii());
+    let apart = all.into_iter().filter(|own| !known.insert(letter(own)));
+    apart.map(|own| (own.to_owned(), format!("`{own}`"))).collect()
 }
 
 /// The symbol of an element in its place.

@@ -21,7 +21,12 @@ impl Derivation<'_> {
             [(ArrayKind::Data, "data"), (ArrayKind::Latent, "latent"), (ArrayKind::Constant, "constant")]
         {
             let arrays = self.symbols().arrays.iter().enumerate();
-            let own = arrays.filter(|(index, array)| array.kind == kind && self.is_declared(*index, array));
+            let kind_of = |index: usize, array: &Array| match self.is_partly_observed(ArrayId::from(index)) {
+                true => ArrayKind::Data,
+                false => array.kind,
+            };
+            let own = arrays
+                .filter(|(index, array)| kind_of(*index, array) == kind && self.is_declared(*index, array));
             lines.extend(own.map(|(index, array)| self.quantity(ArrayId::from(index), array, called)));
         }
         if lines.is_empty() { Vec::new() } else { vec![Item::Heading("Quantities"), Item::List(lines)] }
@@ -75,6 +80,7 @@ impl Derivation<'_> {
             Support::PositiveDefinite => line.push(words("a symmetric positive definite matrix")),
         }
         let absent = match (array.kind, array.absent.zero, array.absent.missing) {
+            _ if self.is_partly_observed(id) => ", latent where not observed",
             (ArrayKind::Data, true, false) => ", 0 where not listed",
             (ArrayKind::Data, false, true) => ", not observed where not listed",
             (ArrayKind::Data, true, true) => ", 0 where not listed, some not observed",

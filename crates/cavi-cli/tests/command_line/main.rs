@@ -14,6 +14,7 @@ mod commands;
 mod comparison;
 mod damaged;
 mod digits;
+mod entries;
 mod explain;
 mod explained;
 mod export;

@@ -8,6 +8,7 @@ mod tikz;
 
 use std::collections::BTreeMap;
 
+use cavi_algebra::print::latex;
 use cavi_algebra::{ArrayId, ArrayKind, Expression, LetterId, Support, Symbols};
 use petgraph::graph::{DiGraph, NodeIndex};
 
@@ -27,6 +28,8 @@ pub struct FactorGraph {
     pub graph: DiGraph<Node, Edge>,
     /// The plates, one for each letter that numbers copies.
     pub plates: Vec<Plate>,
+    /// Names whose symbols would look like others where they are typeset, each with how it is written instead.
+    pub apart: BTreeMap<String, String>,
 }
 
 /// A variable or a factor.
@@ -133,7 +136,11 @@ pub fn factor_graph(model: &Model) -> FactorGraph {
             }
         }
     }
-    FactorGraph { name: model.name.clone(), graph: builder.graph, plates: builder.plates }
+    let letters = symbols.letters.iter().map(|own| own.name.as_str());
+    let arrays = symbols.arrays.iter().map(|own| own.name.as_str());
+    let defined = model.definitions.iter().map(|own| own.name.as_str());
+    let apart = latex::apart(letters, arrays.chain(defined));
+    FactorGraph { name: model.name.clone(), graph: builder.graph, plates: builder.plates, apart }
 }
 
 struct Builder<'a> {

@@ -72,11 +72,11 @@ fn plate_label(plate: &Plate) -> String {
 }
 
 /// A variable's name and subscripts from `theta[d, :k]`.
-fn variable_label(label: &str) -> String {
+fn variable_label(graph: &FactorGraph, label: &str) -> String {
     let (name, rest) = label.split_once('[').unwrap_or((label, ""));
     let inside = rest.strip_suffix(']').unwrap_or(rest);
     let subscripts: Vec<&str> = inside.split(',').map(str::trim).filter(|own| !own.is_empty()).collect();
-    latex::written(name, &subscripts)
+    latex::written(graph.apart.get(name).map_or(name, String::as_str), &subscripts)
 }
 
 fn write_edge(
@@ -112,7 +112,7 @@ fn write_edge(
 fn write_unit(out: &mut String, graph: &FactorGraph, drawing: &Drawing, place: usize) {
     let (unit, spot) = (&drawing.units[place], drawing.frame.spots[place]);
     let node = &graph.graph[unit.variable];
-    let label = variable_label(&node.label);
+    let label = variable_label(graph, &node.label);
     let (x, y) = (spot.x, spot.y);
     if node.kind == NodeKind::Constant {
         let dot = y + VARIABLE / 2.0 - 4.0;

@@ -21,6 +21,9 @@ const TYPES: &[(&str, Support)] = &[
     ("multiplicity", Support::Multiplicity),
 ];
 
+/// A restriction that entries of an array have to meet, with the data that it comes from; `None` for the array's own.
+type Needed = (Restriction, Option<ArrayId>);
+
 impl Resolver<'_> {
     /// Reads the type of data or of a constant into its support.
     pub fn data_type(&mut self, id: ArrayId, data_type: Option<&ast::DataType>) {
@@ -307,45 +310,131 @@ impl Resolver<'_> {
         let Some(resolved) = self.expression(&mut scope, value) else { return };
         self.check_constant(id, value, &resolved);
         self.symbols.arrays[id.index()].value = Some(resolved);
-        if let Some(restriction) = self.inherited(id) {
-            self.symbols.arrays[id.index()].restriction = Some(restriction);
-        }
+        self.inherit_restriction(id, value);
         self.known_number(&Expression::Value(id, Vec::new()));
     }
 
     /// Derived data exist where the data exist that they are computed from: what reads `n[v, c]` of `v < c` has the entries of
     /// `v < c`, unless the program restricts it by itself. Along a summed letter nothing is restricted. Of several restrictions an
-    /// order is taken, which is the narrower one.
-    fn inherited(&self, id: ArrayId) -> Option<Restriction> {
-        let array = self.symbols.array(id);
-        let value = array.value.as_ref().filter(|_| array.kind == ArrayKind::Data)?;
-        if array.restriction.is_some() {
-            return None;
+    /// order is taken, which is the narrower one. Two orders that exclude each other, as in `x[i, j] + x[j, i]`, leave no entry: an error.
+    fn inherit_restriction(&mut self, id: ArrayId, value: &ast::Expression) {
+        let (kind, own) = (self.symbols.array(id).kind, self.symbols.array(id).restriction);
+        if kind != ArrayKind::Data {
+            return;
         }
-        let mut found: Option<Restriction> = None;
-        value.visit_values(&mut |read, subscripts| {
-            let operand = self.symbols.array(read);
-            let own = |letter: LetterId| {
-                let place = operand.letters.iter().position(|own| *own == letter)?;
-                match subscripts.get(place)? {
-                    Subscript::Letter(letter) if array.letters.contains(letter) => Some(*letter),
-                    Subscript::Letter(_) | Subscript::Index(..) => None,
-                }
-            };
-            let inherited = match operand.restriction {
-                Some(Restriction::Different(left, right)) => {
-                    own(left).zip(own(right)).map(|(left, right)| Restriction::Different(left, right))
-                }
-                Some(Restriction::Less(left, right)) => {
-                    own(left).zip(own(right)).map(|(left, right)| Restriction::Less(left, right))
-                }
-                None => None,
-            };
-            if matches!(inherited, Some(Restriction::Less(..))) || found.is_none() {
-                found = inherited.or(found);
+        let needed = self.needed(id);
+        let stated = own.map(|own| (own, None));
+        let all: Vec<Needed> =
+            stated.into_iter().chain(needed.iter().map(|own| (own.0, Some(own.1)))).collect();
+        let turned = |one: Restriction, other: Restriction| match (one, other) {
+            (Restriction::Less(left, right), Restriction::Less(first, second)) => {
+                (left, right) == (second, first)
             }
-        });
+            (Restriction::Less(..) | Restriction::Different(..), _) => false,
+        };
+        let pairs = (0..all.len()).flat_map(|other| (0..other).map(move |one| (one, other)));
+        let excluded =
+            pairs.map(|(one, other)| (all[one], all[other])).find(|(one, other)| turned(one.0, other.0));
+        if let Some((one, other)) = excluded {
+            self.no_entry_is_left(id, one, other, value.span);
+        } else if own.is_none() {
+            let order = needed.iter().rev().find(|own| matches!(own.0, Restriction::Less(..)));
+            if let Some((restriction, _)) = order.or(needed.first()) {
+                self.symbols.arrays[id.index()].restriction = Some(*restriction);
+            }
+        }
+    }
+
+    /// The restrictions of the data that the value of an array reads, in its own letters, with the data.
+    fn needed(&self, id: ArrayId) -> Vec<(Restriction, ArrayId)> {
+        fn gather(
+            resolver: &Resolver<'_>,
+            id: ArrayId,
+            expression: &Expression,
+            summed: &mut Vec<LetterId>,
+            found: &mut Vec<(Restriction, ArrayId)>,
+        ) {
+            let array = resolver.symbols.array(id);
+            let mut read = |read: ArrayId, subscripts: &[Subscript], summed: &[LetterId]| {
+                let operand = resolver.symbols.array(read);
+                let own = |letter: LetterId| {
+                    let place = operand.letters.iter().position(|own| *own == letter)?;
+                    match subscripts.get(place)? {
+                        Subscript::Letter(letter)
+                            if array.letters.contains(letter) && !summed.contains(letter) =>
+                        {
+                            Some(*letter)
+                        }
+                        Subscript::Letter(_) | Subscript::Index(..) => None,
+                    }
+                };
+                let inherited = operand.restriction.and_then(|restriction| match restriction {
+                    Restriction::Different(left, right) => {
+                        own(left).zip(own(right)).map(|(left, right)| Restriction::Different(left, right))
+                    }
+                    Restriction::Less(left, right) => {
+                        own(left).zip(own(right)).map(|(left, right)| Restriction::Less(left, right))
+                    }
+                });
+                found.extend(inherited.map(|inherited| (inherited, read)));
+            };
+            match expression {
+                Expression::Sum(letters, body) => {
+                    let before = summed.len();
+                    summed.extend(letters);
+                    gather(resolver, id, body, summed, found);
+                    summed.truncate(before);
+                }
+                Expression::Add(parts) | Expression::Multiply(parts) => {
+                    parts.iter().for_each(|part| gather(resolver, id, part, summed, found));
+                }
+                Expression::Power(base, exponent) => {
+                    gather(resolver, id, base, summed, found);
+                    gather(resolver, id, exponent, summed, found);
+                }
+                Expression::Apply(_, body) => gather(resolver, id, body, summed, found),
+                // A matrix goes over whole axes, as a sum does.
+                Expression::OfMatrix(_, body, row, column) => {
+                    let before = summed.len();
+                    summed.extend([*row, *column]);
+                    gather(resolver, id, body, summed, found);
+                    summed.truncate(before);
+                }
+                Expression::Value(..) => {
+                    expression.visit_values(&mut |own, subscripts| read(own, subscripts, summed));
+                }
+                Expression::Number(_) | Expression::Indicator(..) | Expression::Position(_) => {}
+            }
+        }
+        let mut found = Vec::new();
+        if let Some(value) = &self.symbols.array(id).value {
+            gather(self, id, value, &mut Vec::new(), &mut found);
+        }
         found
+    }
+
+    /// Two restrictions of the entries of derived data that no entry meets.
+    fn no_entry_is_left(&mut self, id: ArrayId, one: Needed, other: Needed, span: Span) {
+        let name = self.symbols.array(id).name.clone();
+        let written = |own: Restriction| {
+            let (left, sign, right) = own.parts();
+            format!("`{} {sign} {}`", self.symbols.letter(left).name, self.symbols.letter(right).name)
+        };
+        let needs = |(restriction, read): Needed| match read {
+            None => format!("`{name}` itself has {}", written(restriction)),
+            Some(read) => {
+                format!("what it reads of `{}` has {}", self.symbols.array(read).name, written(restriction))
+            }
+        };
+        let read =
+            [one.1, other.1].into_iter().flatten().next().map(|read| self.symbols.array(read).name.clone());
+        let message = format!("no entry of `{name}` exists: {}, and {}", needs(one), needs(other));
+        let read = read.unwrap_or_default();
+        self.report(
+            Diagnostic::error("E0524", message).at(span, "these are never there together").help(format!(
+                "declare `{read}` without the restriction, with `absent = 0` if what its file leaves out is 0, or read it in one order alone"
+            )),
+        );
     }
 
     /// Resolves the sizes that the text gives to axes.
@@ -538,7 +627,10 @@ impl Resolver<'_> {
             )
             .at(ast.family.span, "a whole row is one observation")
             .also(self.array_spans[id.index()], "declared with `absent = NA` here")
-            .help(self.entry_by_entry(ast));
+            .help(match self.entry_by_entry(ast) {
+                Some(written) => format!("write `absent = 0`; to keep missing entries write {written}"),
+                None => "write `absent = 0`".to_owned(),
+            });
             self.report(diagnostic);
             return false;
         }
@@ -558,9 +650,9 @@ impl Resolver<'_> {
     }
 
     /// A Poisson for each entry in place of a row of counts: what its probabilities are made of need no longer sum to 1.
-    fn entry_by_entry(&self, ast: &ast::Distribution) -> String {
+    pub fn entry_by_entry(&self, ast: &ast::Distribution) -> Option<String> {
         let target = print_reference(&ast.target).replace(':', "");
-        let Some(argument) = ast.arguments.first() else { return "write `absent = 0`".to_owned() };
+        let argument = ast.arguments.first()?;
         let spelled = |id: ArrayId| {
             let name = &self.symbols.array(id).name;
             self.shapes[id.index()].as_ref().map_or(name.clone(), |shape| self.spell(name, shape))
@@ -581,7 +673,7 @@ impl Resolver<'_> {
             }
         });
         let with = if priors.is_empty() { String::new() } else { format!(" with {}", priors.join(" and ")) };
-        format!("write `absent = 0`; to keep missing entries write `{target} ~ Poisson({rate})`{with}")
+        Some(format!("`{target} ~ Poisson({rate})`{with}"))
     }
 
     /// A warning about counts under a family for real numbers, and a note about other numbers under a family for

@@ -1,6 +1,6 @@
 //! `target ~ Family(arguments)`: the left side, the family, and whether they fit each other.
 
-use cavi_algebra::{ArrayId, ArrayKind, LetterId, Support};
+use cavi_algebra::{ArrayId, ArrayKind, LetterId, Restriction, Support};
 use cavi_families::{DataKind, Family, Slices};
 use cavi_syntax::ast::{self, ExpressionKind};
 use cavi_syntax::{Diagnostic, Span};
@@ -292,17 +292,60 @@ impl Resolver<'_> {
         if let Some(letter) = class {
             self.settle_index(ast, family, target, letter, observed);
         }
-        let (Some(arguments), true, true) = (arguments, fits, describes) else { return };
+        let whole = self.check_restricted_slice(ast, family, target, &left);
+        let (Some(arguments), true, true, true) = (arguments, fits, describes, whole) else { return };
         let symbols = &self.symbols;
+        // Ragged letters of one name are several, one for each ancestor.
+        let renamed = bound
+            .iter()
+            .flatten()
+            .filter(|own| symbols.letter(own.named).name != symbols.letter(own.actual).name);
         self.drafts[index].statement = Some(Statement {
             target,
             plates: symbols.copies(&symbols.plates(target), &left),
+            renamed: renamed.map(|own| (own.actual, own.named)).collect(),
             slices: left,
             family,
             arguments,
             observed,
             span,
         });
+    }
+
+    /// A vector along a letter by which the entries are restricted lacks another element in each copy: it has no density of one length.
+    fn check_restricted_slice(
+        &mut self,
+        ast: &ast::Distribution,
+        family: &dyn Family,
+        target: ArrayId,
+        slices: &[LetterId],
+    ) -> bool {
+        let array = self.symbols.array(target);
+        let Some((left, sign, right)) = array.restriction.map(Restriction::parts) else { return true };
+        let Some(letter) = slices.iter().find(|own| [left, right].contains(own)) else { return true };
+        let name = |own: LetterId| self.symbols.letter(own).name.clone();
+        let (letter, restriction) = (name(*letter), format!("{} {sign} {}", name(left), name(right)));
+        let array = array.name.clone();
+        let counts = if family.data() == DataKind::Counts { self.entry_by_entry(ast) } else { None };
+        let written = counts.unwrap_or_else(|| {
+            format!("`{} ~ Normal(...)`", cavi_syntax::print_reference(&ast.target).replace(':', ""))
+        });
+        let help = format!("state the entries one by one, {written}, or drop `{restriction}`");
+        let span = ast.target.span;
+        self.report(
+            Diagnostic::error(
+                "E0525",
+                format!(
+                    "`{array}` has `{restriction}`, and stands under `{}` as a vector along `{letter}`",
+                    ast.family.text
+                ),
+            )
+            .at(span, "each of these vectors lacks other elements")
+            .also(self.array_spans[target.index()], "restricted here")
+            .possible(format!("`{}` describes whole vectors of one length", ast.family.text))
+            .help(help),
+        );
+        false
     }
 
     /// The axis of an index: for a latent its support, for data it must be the declared one.

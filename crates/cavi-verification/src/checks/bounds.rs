@@ -57,7 +57,7 @@ impl Page<'_> {
                 }
                 reader.free.insert(auxiliary.clone(), best);
                 let (left, right) = (value(&reader, &row.left)?, value(&reader, &row.right)?);
-                let own = deviation(left, right);
+                let own = deviation(left, right, 1.0);
                 largest = largest.max(own);
                 if own > 1e-12 {
                     return Err(at_row(row, &format!("at {} it is {left} against {right}", optimum.shown)));

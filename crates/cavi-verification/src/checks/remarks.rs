@@ -56,7 +56,7 @@ impl Page<'_> {
             if ratio.is_nan() && row.shown.contains("sum[") {
                 continue;
             }
-            let own = deviation(printed, ratio);
+            let own = deviation(printed, ratio, printed.abs());
             if own > 1e-12 {
                 return Err(at_row(row, &format!("{printed} is printed, the parameters give {ratio}")));
             }

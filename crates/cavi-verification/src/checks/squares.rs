@@ -21,7 +21,7 @@ impl Page<'_> {
             let (mut worst, mut largest) = (String::new(), 0.0_f64);
             let each = reader.each(&range, Some(&row.left), &mut at, &mut |at| {
                 let (left, right) = (reader.value(&row.left, at)?, reader.value(&row.right, at)?);
-                let own = deviation(left, right);
+                let own = deviation(left, right, reader.summed_size(&row.right, at)?);
                 largest = largest.max(own);
                 if own > 1e-10 {
                     worst = format!("{left} is the average, {right} is printed");

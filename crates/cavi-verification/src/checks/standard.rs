@@ -16,6 +16,12 @@ use crate::world::World;
 /// How far apart the coefficients of a point may be for its mode to be compared to 1e-7.
 const FAR: f64 = 1e8;
 
+/// The largest of two lists of numbers, by absolute value: the scale of a vector or a matrix as a whole.
+fn largest_of(printed: &[f64], numbers: &[f64]) -> f64 {
+    let all = printed.iter().chain(numbers).map(|own| own.abs());
+    all.filter(|own| own.is_finite()).fold(0.0, f64::max)
+}
+
 impl Page<'_> {
     /// The standard form of each block: what it says of the parameters, the expectations and the entropy of q is what the
     /// family computes from the natural parameters that are printed above it.
@@ -93,11 +99,12 @@ impl Page<'_> {
             return Ok(());
         }
         let mut largest = 0.0_f64;
+        let whole = largest_of(&printed, &value);
         // 0/0 is 0 at a boundary.
         for (printed, number) in
             printed.iter().zip(&value).filter(|(printed, number)| !printed.is_nan() || **number != 0.0)
         {
-            let own = deviation(*printed, *number);
+            let own = deviation(*printed, *number, whole);
             largest = largest.max(own);
             if own > 1e-7 {
                 return Err(at_row(mode, &format!("{printed} is printed, the family has {number}")));
@@ -221,9 +228,14 @@ impl Page<'_> {
                 ));
             }
             let mut largest = 0.0_f64;
+            let whole = largest_of(&printed, &numbers);
+            // Entropies and log-normalisers are sums of logarithms.
+            let logs = ["H", "A", "B", "G", "log_normaliser"];
+            let of_logs = matches!(&row.left, Tree::Call(name, _) if logs.contains(&name.as_str()));
+            let whole = if of_logs { whole.max(1.0) } else { whole };
             // What a few values of a latent do not determine, as a covariance whose degrees of freedom are too few, is no number.
             for (printed, number) in printed.iter().zip(&numbers).filter(|(_, number)| number.is_finite()) {
-                let own = deviation(*printed, *number);
+                let own = deviation(*printed, *number, whole);
                 largest = largest.max(own);
                 if own > 1e-7 {
                     return Err(at_row(row, &format!("{printed} is printed, the family has {number}")));

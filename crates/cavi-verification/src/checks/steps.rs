@@ -6,12 +6,15 @@ use cavi_families::posterior;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::density::weight;
+use crate::density::{renamed_of, weight};
 use crate::page::{ALTERNATIVES, Gain, Page, unflat, written_positions};
 use crate::read::{Range, Tree};
 use crate::rows::{Row, at_row, letters_in, of_one_copy, rows, unassigned};
 use crate::tally::Tally;
 use crate::world::World;
+
+/// A difference of two densities keeps no digits below this share of them, in units of the slack.
+const ROUNDING: f64 = 1e-4;
 
 impl Page<'_> {
     /// The steps of each block, as one copy moves.
@@ -55,14 +58,16 @@ impl Page<'_> {
                 held.mass = true;
                 reader.held = Some(Box::new(held));
                 reader.moved = moves.then(|| copy.clone());
-                reader.value(&row.right, letters).map_err(|own| at_row(row, &own))
+                let value = reader.value(&row.right, letters).map_err(|own| at_row(row, &own))?;
+                let size = reader.summed_size(&row.right, letters).map_err(|own| at_row(row, &own))?;
+                Ok::<_, String>((value, if size.is_finite() { size } else { value.abs() }))
             };
             let (before, after) = (value(false, letters)?, value(true, letters)?);
-            Ok((after - before, before.abs().max(after.abs()).max(1.0)))
+            Ok((after.0 - before.0, before.1.max(after.1)))
         };
         let mut last: Vec<(usize, f64)> = Vec::new();
         let mut bounded: Vec<usize> = Vec::new();
-        let mut scale = 1.0_f64;
+        let mut scale = 0.0_f64;
         let mut letters: Vec<(String, usize)> = Vec::new();
         let mut of_copy = None;
         for row in &rows {
@@ -76,9 +81,13 @@ impl Page<'_> {
             }
             let Some(statement) = self.statement(&row.left) else { continue };
             let (own, size) = gain(row, &mut Vec::new())?;
-            scale = scale.max(size);
+            let (to, from) =
+                (self.density(statement, &moved), self.density(statement, &self.alternatives[0]));
+            let density = to - from;
+            // Terms are compared on their own scale, as far as their difference has digits.
+            let lost = if density.is_finite() { ROUNDING * to.abs().max(from.abs()) } else { 0.0 };
+            scale = scale.max(size).max(lost);
             let slack = 1e-9 * scale;
-            let density = self.density(statement, &moved) - self.density(statement, &self.alternatives[0]);
             let before =
                 last.iter().rev().find(|(known, _)| *known == statement).map_or(density, |own| own.1);
             let holds = match row.sign {
@@ -176,7 +185,8 @@ impl Page<'_> {
         let mut at = world.nowhere();
         let own = &self.subject.equations.block(id).plates;
         own.iter().zip(plates).for_each(|(letter, place)| at[letter.index()] = Some(*place));
-        weight(self.subject.model, &world, own, &at)
+        let renamed = renamed_of(self.subject.model, self.subject.equations.block(id).members[0]);
+        weight(self.subject.model, &world, (own, renamed), &at)
     }
 
     /// Whether more moves than one copy: the copies of all groups of a ragged slice move together, and implicit factors are no

@@ -11,7 +11,9 @@ use cavi_algebra::{ArrayId, AxisId, Support, Symbols};
 use cavi_executor::BoundAxis;
 use cavi_files::{Content, Values};
 
+use super::compute::{SoFar, sizes_read};
 use super::data_error::DataError;
+use super::groups::unknown_group;
 use super::indexed::{Indexed, complete, outside};
 use super::inputs::{Inputs, SetValue};
 use super::lookup::Lookup;
@@ -69,12 +71,15 @@ struct Resolved {
     from_one: Option<String>,
 }
 
+/// The size that the program states for an axis, if it states one, with the axes that are resolved so far.
+pub(super) type Text<'a> = dyn Fn(AxisId, SoFar<'_>) -> Option<Result<f64, DataError>> + 'a;
+
 /// Resolves every axis; `text` gives the size that the program states.
 pub(super) fn resolve(
     symbols: &Symbols,
     inputs: &Inputs,
     pieces: &[Piece],
-    text: &dyn Fn(AxisId) -> Option<Result<f64, DataError>>,
+    text: &Text<'_>,
     problems: &mut Vec<DataError>,
 ) -> Axes {
     let count = symbols.axes.len();
@@ -86,18 +91,30 @@ pub(super) fn resolve(
         warnings: Vec::new(),
         leaves_out: vec![false; symbols.arrays.len()],
     };
-    let mut order: Vec<AxisId> = (0..count).map(AxisId::from).collect();
-    order.sort_by_key(|axis| depth(symbols, *axis));
-    for axis in order {
-        let stated = match text(axis) {
+    let mut waiting: Vec<AxisId> = (0..count).map(AxisId::from).collect();
+    waiting.sort_by_key(|axis| depth(symbols, *axis));
+    let mut resolved = vec![false; count];
+    while !waiting.is_empty() {
+        // After the axes above it, and after those that its size is computed from. Where these go round in a circle, that is said of one.
+        let has = |axis: AxisId| resolved[axis.index()];
+        let is_below = |axis: &AxisId| symbols.axis(*axis).parent.is_none_or(has);
+        let is_ready = |axis: &AxisId| is_below(axis) && sizes_read(symbols, *axis).into_iter().all(has);
+        let next = waiting.iter().position(is_ready).or_else(|| waiting.iter().position(is_below));
+        let axis =
+            waiting.remove(next.expect("the outermost axis that waits has no axis above it that does"));
+        let stated = match text(axis, SoFar { bound: &axes.bound, resolved: &resolved }) {
             None => None,
             Some(Ok(size)) => Some(size),
             Some(Err(problem)) => {
-                problems.push(problem);
+                // `--set` replaces what the text says.
+                let name = &symbols.axis(axis).name;
+                let is_set = inputs.set.iter().any(|own| own.name == *name && own.group.is_none());
+                problems.extend((!is_set).then_some(problem));
                 None
             }
         };
         axes.resolve_one(symbols, inputs, pieces, axis, stated, problems);
+        resolved[axis.index()] = true;
     }
     axes
 }
@@ -117,6 +134,7 @@ impl Axes {
         stated: Option<f64>,
         problems: &mut Vec<DataError>,
     ) {
+        self.refuse_unknown_groups(symbols, inputs, axis, problems);
         let facts = self.gather(symbols, inputs, pieces, axis, problems);
         let name = &symbols.axis(axis).name;
         let known = facts.iter().any(|facts| !facts.is_empty());
@@ -285,7 +303,17 @@ impl Axes {
         let groups = parent.map_or(1, |parent| self.bound[parent.index()].size);
         let mut facts: Vec<Facts> = (0..groups).map(|_| Facts::default()).collect();
         self.gather_labels(symbols, inputs, axis, &mut facts, problems);
-        self.gather_groups(symbols, pieces, axis, &mut facts);
+        // What `--fix` holds is at groups that the data have, where these have any.
+        let is_fixed = |piece: &&Piece| {
+            let name = &symbols.array(piece.array).name;
+            inputs.fix.iter().any(|own| own.name == *name)
+        };
+        let (fixed, of_data): (Vec<&Piece>, Vec<&Piece>) = pieces.iter().partition(is_fixed);
+        self.gather_groups(symbols, &of_data, axis, &mut facts);
+        let is_of_data = |own: &&Piece| own.letters.iter().any(|letter| symbols.letter(*letter).axis == axis);
+        if facts.iter().all(Facts::is_empty) && !of_data.iter().any(is_of_data) {
+            self.gather_groups(symbols, &fixed, axis, &mut facts);
+        }
         for piece in pieces {
             for (dimension, letter) in piece.letters.iter().enumerate() {
                 if symbols.letter(*letter).axis == axis {
@@ -358,7 +386,7 @@ impl Axes {
     }
 
     /// The labels of the groups that files are bound to, `--data 'x[rna]=...'`, in their order.
-    fn gather_groups(&self, symbols: &Symbols, pieces: &[Piece], axis: AxisId, facts: &mut [Facts]) {
+    fn gather_groups(&self, symbols: &Symbols, pieces: &[&Piece], axis: AxisId, facts: &mut [Facts]) {
         let mut arrays: Vec<(ArrayId, usize)> = Vec::new();
         let mut lists: Vec<(usize, Listed)> = Vec::new();
         for piece in pieces {
@@ -604,7 +632,10 @@ impl Facts {
     fn at_least(&mut self, positions: &[f64], from: String) {
         let valid = positions.iter().filter(|value| value.fract() == 0.0 && **value >= 0.0 && **value < 4e9);
         let size = valid.fold(0, |size, value| size.max(*value as usize + 1));
-        self.claims.push(Claim { size, exact: false, from, array: None });
+        // Positions all of which are missing say nothing of the size.
+        if size > 0 || positions.is_empty() {
+            self.claims.push(Claim { size, exact: false, from, array: None });
+        }
     }
 
     /// Labels and size of one group. `sort` says whether distinct entries are whole numbers throughout the axis.
@@ -744,22 +775,4 @@ fn union<'a>(lists: impl Iterator<Item = &'a Listed>) -> Vec<String> {
 fn repeated(labels: &[String]) -> Option<&String> {
     let mut seen = HashSet::new();
     labels.iter().find(|label| !seen.insert(label.as_str()))
-}
-
-/// A file of a group that its axis does not have; said once for each file.
-fn unknown_group(
-    symbols: &Symbols,
-    piece: &Piece,
-    parent: AxisId,
-    path: &[String],
-    said: &[DataError],
-) -> Option<DataError> {
-    let (name, group) = (&symbols.array(piece.array).name, path.join("/"));
-    let problem = DataError::new(format!(
-        "`{name}[{group}]` ({}): axis `{}` has no group `{group}`",
-        piece.name(),
-        symbols.axis(parent).name
-    ))
-    .help("write the group as its labels do, capitals included, or add it to them");
-    (!said.contains(&problem)).then_some(problem)
 }

@@ -10,13 +10,37 @@ use cavi_executor::{BoundArray, BoundAxis};
 use cavi_families::{DataKind, Domain, Slices, Spelling};
 use cavi_model::{ArgumentSpec, Model, Statement};
 
+use super::axes::Axes;
 use super::data_error::DataError;
 use super::defined::Uses;
 use super::known::{Known, free_letters};
 use super::matrices::{inverted, wrong_matrix};
+use super::place::Target;
 
 /// Parameters with more elements than this are not checked one by one.
 const MANY: usize = 5_000_000;
+
+/// Index data with entries that point into an axis without a position: all of them are missing, and none can have a value.
+pub(super) fn into_nothing(symbols: &Symbols, axes: &Axes, arrays: &[Option<BoundArray>]) -> Vec<DataError> {
+    let ids = (0..symbols.arrays.len()).map(ArrayId::from);
+    let wrong = ids.filter_map(|id| {
+        let array = symbols.array(id);
+        let Support::Index(axis) = array.support else { return None };
+        let is_bound = array.kind == ArrayKind::Data && arrays[id.index()].is_some();
+        let entries = Target::new(symbols, axes, id).existing().unwrap_or(usize::MAX);
+        if !is_bound || entries == 0 || axes.bound[axis.index()].size > 0 {
+            return None;
+        }
+        let axis = &symbols.axis(axis).name;
+        let message =
+            format!("`{}` has entries, and axis `{axis}`, of which they are positions, is empty", array.name);
+        Some(
+            DataError::new(message)
+                .help(format!("`--set {axis}=SIZE`, or `--labels {axis}=FILE`, gives it positions")),
+        )
+    });
+    wrong.collect()
+}
 
 /// Data whose missing entries are latent: they stand on a right-hand side, and have a statement of their own with a family
 /// that has a q. An error for the others that stand on a right-hand side.

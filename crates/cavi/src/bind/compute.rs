@@ -2,7 +2,8 @@
 
 use cavi_algebra::evaluate::Assignment;
 use cavi_algebra::{
-    Array, ArrayId, ArrayKind, Expression, Function, LetterId, MatrixFunction, Subscript, Support, Symbols,
+    Array, ArrayId, ArrayKind, AxisId, Expression, Function, LetterId, MatrixFunction, Subscript, Support,
+    Symbols,
 };
 use cavi_executor::{BoundArray, BoundAxis};
 use cavi_numerics::linalg;
@@ -37,26 +38,31 @@ pub(super) fn scalars(symbols: &Symbols, inputs: &Inputs, axes: &[BoundAxis]) ->
             *bound = set_number(inputs, &array.name).map(|value| BoundArray::full(vec![value]));
         }
     }
-    // Constants may be defined in any order: each round computes those whose operands are there.
+    complete(symbols, inputs, SoFar { bound: axes, resolved: &[] }, &mut arrays);
+    arrays
+}
+
+/// Computes the scalar constants whose operands are there. They may be defined in any order: each round computes those that it can.
+fn complete(symbols: &Symbols, inputs: &Inputs, so_far: SoFar<'_>, arrays: &mut [Option<BoundArray>]) {
     loop {
         let mut found = Vec::new();
-        let known = Known::new(symbols, axes, &arrays);
+        let known = Known::new(symbols, so_far.bound, arrays);
         for (index, array) in symbols.arrays.iter().enumerate() {
             let set = inputs.set.iter().any(|input| input.name == array.name);
-            let Some(value) =
-                array.value.as_ref().filter(|_| scalar(array) && arrays[index].is_none() && !set)
+            let scalar = array.kind == ArrayKind::Constant && array.letters.is_empty();
+            let Some(value) = array.value.as_ref().filter(|_| scalar && arrays[index].is_none() && !set)
             else {
                 continue;
             };
             if known.knows(value)
-                && reads_scalars(symbols, value)
+                && so_far.can_evaluate(symbols, value)
                 && let Some(number) = known.value_of(value, &mut Assignment::new())
             {
                 found.push((index, number));
             }
         }
         if found.is_empty() {
-            return arrays;
+            return;
         }
         for (index, number) in found {
             arrays[index] = Some(BoundArray::full(vec![number]));
@@ -64,38 +70,113 @@ pub(super) fn scalars(symbols: &Symbols, inputs: &Inputs, axes: &[BoundAxis]) ->
     }
 }
 
-/// Whether an expression sums over no axis and reads no array with letters.
-fn reads_scalars(symbols: &Symbols, expression: &Expression) -> bool {
-    let mut scalar = true;
-    expression.visit_values(&mut |array, _| scalar &= symbols.array(array).letters.is_empty());
-    scalar && !has_sum(expression)
+/// The axes that are resolved so far.
+#[derive(Clone, Copy)]
+pub(super) struct SoFar<'a> {
+    /// Sizes and groups of all axes, where they are resolved.
+    pub bound: &'a [BoundAxis],
+    /// Whether they are; none where this is empty.
+    pub resolved: &'a [bool],
 }
 
-fn has_sum(expression: &Expression) -> bool {
-    match expression {
-        Expression::Sum(..) => true,
-        Expression::Number(_)
-        | Expression::Value(..)
-        | Expression::Indicator(..)
-        | Expression::Position(_) => false,
-        Expression::Add(parts) | Expression::Multiply(parts) => parts.iter().any(has_sum),
-        Expression::Power(base, exponent) => has_sum(base) || has_sum(exponent),
-        Expression::Apply(_, argument) | Expression::OfMatrix(_, argument, ..) => has_sum(argument),
+impl SoFar<'_> {
+    /// No axis is resolved.
+    pub const NONE: SoFar<'static> = SoFar { bound: &[], resolved: &[] };
+
+    /// Whether an axis is resolved.
+    pub fn has(&self, axis: AxisId) -> bool {
+        self.resolved.get(axis.index()).copied().unwrap_or(false)
+    }
+
+    /// Whether an expression reads scalars alone and sums over axes that are resolved.
+    fn can_evaluate(&self, symbols: &Symbols, expression: &Expression) -> bool {
+        let mut scalar = true;
+        expression.visit_values(&mut |array, _| scalar &= symbols.array(array).letters.is_empty());
+        let mut summed = Vec::new();
+        axes_summed(symbols, expression, &mut summed);
+        scalar && summed.into_iter().all(|axis| self.has(axis))
     }
 }
 
-/// The size that the text gives an axis, from scalar constants.
+/// The axes that an expression sums over, those above a ragged one among them.
+fn axes_summed(symbols: &Symbols, expression: &Expression, into: &mut Vec<AxisId>) {
+    match expression {
+        Expression::Sum(letters, body) => {
+            let lineages = letters.iter().flat_map(|letter| symbols.lineage(*letter));
+            into.extend(lineages.map(|letter| symbols.letter(letter).axis));
+            axes_summed(symbols, body, into);
+        }
+        Expression::Number(_)
+        | Expression::Value(..)
+        | Expression::Indicator(..)
+        | Expression::Position(_) => {}
+        Expression::Add(parts) | Expression::Multiply(parts) => {
+            parts.iter().for_each(|part| axes_summed(symbols, part, into));
+        }
+        Expression::Power(base, exponent) => {
+            axes_summed(symbols, base, into);
+            axes_summed(symbols, exponent, into);
+        }
+        Expression::Apply(_, argument) | Expression::OfMatrix(_, argument, ..) => {
+            axes_summed(symbols, argument, into);
+        }
+    }
+}
+
+/// The axes whose sizes the size of an axis is computed from, by the text: `axis pair[p] = sum[n](1) / 2` of that of `n`, and so through
+/// constants.
+pub(super) fn sizes_read(symbols: &Symbols, axis: AxisId) -> Vec<AxisId> {
+    let (mut axes, mut seen) = (Vec::new(), Vec::new());
+    let mut waiting: Vec<&Expression> = symbols.axis(axis).size.iter().collect();
+    while let Some(expression) = waiting.pop() {
+        axes_summed(symbols, expression, &mut axes);
+        expression.visit_values(&mut |array, _| {
+            if !seen.contains(&array) {
+                seen.push(array);
+                waiting.extend(&symbols.array(array).value);
+            }
+        });
+    }
+    axes
+}
+
+/// The size that the text gives an axis, from scalar constants and from the sizes of the axes that are resolved so far.
 pub(super) fn text_size(
     symbols: &Symbols,
+    inputs: &Inputs,
     scalars: &[Option<BoundArray>],
-    axis: cavi_algebra::AxisId,
+    axis: AxisId,
+    so_far: SoFar<'_>,
 ) -> Option<Result<f64, DataError>> {
     let expression = symbols.axis(axis).size.as_ref()?;
-    let known = Known::new(symbols, &[], scalars);
-    if !known.knows(expression) || !reads_scalars(symbols, expression) {
+    let mut scalars = scalars.to_vec();
+    complete(symbols, inputs, so_far, &mut scalars);
+    let known = Known::new(symbols, so_far.bound, &scalars);
+    let name = &symbols.axis(axis).name;
+    let set = format!("`--set {name}=SIZE` gives it");
+    let waits = sizes_read(symbols, axis).into_iter().find(|own| !so_far.has(*own));
+    if let Some(other) = waits {
+        let other = &symbols.axis(other).name;
         return Some(Err(DataError::new(format!(
-            "the size of axis `{}` depends on a constant without a value",
-            symbols.axis(axis).name
+            "the size of axis `{name}` is computed from that of `{other}`, which is computed from it"
+        ))
+        .help(set)));
+    }
+    let mut with_letters = None;
+    expression.visit_values(&mut |array, _| {
+        let own = symbols.array(array);
+        with_letters = with_letters.take().or((!own.letters.is_empty()).then_some(own.name.as_str()));
+    });
+    if let Some(array) = with_letters {
+        return Some(Err(DataError::new(format!(
+            "the size of axis `{name}` is computed from `{array}`, whose values are not known before the sizes"
+        ))
+        .possible("numbers, constants without letters, and sums over other axes")
+        .help(set)));
+    }
+    if !known.knows(expression) {
+        return Some(Err(DataError::new(format!(
+            "the size of axis `{name}` depends on a constant without a value"
         ))
         .help("`--set NAME=VALUE` gives a constant its value")));
     }
@@ -198,7 +279,7 @@ fn derive(
     cells: usize,
     jitters: &mut Vec<(String, f64)>,
 ) -> Option<Result<BoundArray, DataError>> {
-    let known = Known::new(target.symbols, &axes.bound, arrays);
+    let known = Known::new(target.symbols, &axes.bound, arrays).of_entries_alone();
     if !known.knows(value) {
         return None;
     }
@@ -294,6 +375,7 @@ fn derive_all(
     }
     let mut values = vec![0.0; cells];
     let mut observed: Option<Vec<bool>> = None;
+    let mut outside = None;
     for (cell, slot) in values.iter_mut().enumerate() {
         let place = target.coordinates(cell);
         if !target.exists(|dimension| place[dimension]) {
@@ -301,10 +383,13 @@ fn derive_all(
         }
         match at(target, known, value, &place)? {
             Some(number) => *slot = number,
-            None => observed.get_or_insert_with(|| vec![true; cells])[cell] = false,
+            None => {
+                outside = outside.or_else(|| Some((place, known.outside()?)));
+                observed.get_or_insert_with(|| vec![true; cells])[cell] = false;
+            }
         }
     }
-    allow_missing(target, observed.is_some())?;
+    allow_missing(target, observed.is_some(), outside.as_ref())?;
     Ok(compact(target, values.into(), observed))
 }
 
@@ -328,6 +413,25 @@ fn is_local(target: &Target<'_>, value: &Expression, sparse: &[ArrayId]) -> bool
     }
 }
 
+/// Whether an array has an entry wherever another one of the same dimensions has one.
+fn exists_where(array: &Array, other: &Array) -> bool {
+    let places = |own: &Array| {
+        let (left, sign, right) = own.restriction?.parts();
+        let place = |letter: LetterId| own.letters.iter().position(|own| *own == letter);
+        Some((place(left), sign, place(right)))
+    };
+    match (places(array), places(other)) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some((left, "<", right)), Some((first, sign, second))) => {
+            sign == "<" && (left, right) == (first, second)
+        }
+        (Some((left, _, right)), Some((first, _, second))) => {
+            [(first, second), (second, first)].contains(&(left, right))
+        }
+    }
+}
+
 /// The listed entries of sparse operands; elsewhere the value is that of zeros, or missing.
 fn derive_listed(
     target: &Target<'_>,
@@ -343,7 +447,11 @@ fn derive_listed(
     };
     let unlisted_zero = sparse.iter().all(|id| listed(*id).1);
     let is_local = || is_local(target, value, sparse);
-    if unlisted_zero && (!is_local() || elsewhere(target, known, arrays, value, sparse)? != Some(0.0)) {
+    // What an operand does not list may be no entry of it, which is no 0.
+    let exists = || sparse.iter().all(|id| exists_where(target.symbols.array(*id), target.array));
+    if unlisted_zero
+        && (!is_local() || !exists() || elsewhere(target, known, arrays, value, sparse)? != Some(0.0))
+    {
         return derive_all(target, known, value, cells);
     }
     let mut places: Vec<Vec<u32>> = Vec::new();
@@ -361,10 +469,15 @@ fn derive_listed(
     places.dedup();
     let mut indices = vec![Vec::new(); target.shape.len()];
     let (mut values, mut observed) = (Vec::new(), Vec::new());
+    let mut outside = None;
     for place in places {
         let position: Vec<usize> = place.iter().map(|place| *place as usize).collect();
         let found = if target.exists(|dimension| position[dimension]) {
-            at(target, known, value, &position)?
+            let found = at(target, known, value, &position)?;
+            if found.is_none() {
+                outside = outside.or_else(|| Some((position, known.outside()?)));
+            }
+            found
         } else {
             None
         };
@@ -376,7 +489,7 @@ fn derive_listed(
         indices.iter_mut().zip(place).for_each(|(column, place)| column.push(place));
     }
     let observed = observed.contains(&false).then_some(observed);
-    allow_missing(target, observed.is_some() || !unlisted_zero)?;
+    allow_missing(target, observed.is_some() || !unlisted_zero, outside.as_ref())?;
     Ok(BoundArray::Sparse {
         indices: indices.into_iter().map(Into::into).collect(),
         values: values.into(),
@@ -478,14 +591,39 @@ fn check(target: &Target<'_>, value: f64, place: &str) -> Result<(), DataError> 
     Err(DataError::new(format!("{kind} `{}` is {value}{place}", array.name)).possible(expected))
 }
 
-/// A derived array with missing entries must say so, for the equations to leave them out.
-fn allow_missing(target: &Target<'_>, missing: bool) -> Result<(), DataError> {
+/// An entry of a derived array, and the entry of another one that it is computed from and that does not exist.
+type Outside = (Vec<usize>, (ArrayId, Vec<usize>));
+
+/// A derived array with missing entries must say so, for the equations to leave them out. One of them may be missing since a restriction
+/// leaves out what it is computed from.
+fn allow_missing(target: &Target<'_>, missing: bool, outside: Option<&Outside>) -> Result<(), DataError> {
     let array = target.array;
     if !missing || array.absent.missing {
         return Ok(());
     }
     let name = &array.name;
-    if array.kind == ArrayKind::Constant {
+    let constant = array.kind == ArrayKind::Constant;
+    if let Some((place, (read, positions))) = outside {
+        let operand = Target::new(target.symbols, target.axes, *read);
+        let entry = if place.is_empty() { name.clone() } else { target.describe(place) };
+        let (left, sign, right) = operand.array.restriction.expect("a restriction leaves it out").parts();
+        let letter = |own: LetterId| &target.symbols.letter(own).name;
+        let problem = DataError::new(format!(
+            "`{entry}` is computed from {}, which does not exist: `{}` has `{} {sign} {}`",
+            operand.describe(positions),
+            operand.array.name,
+            letter(left),
+            letter(right)
+        ));
+        let other = format!("declare `{}` without the restriction", operand.array.name);
+        return Err(problem.help(match constant {
+            true => other,
+            false => format!(
+                "add `absent = NA` to the declaration of `{name}`, where such an entry is then missing, or {other}"
+            ),
+        }));
+    }
+    if constant {
         return Err(DataError::new(format!("the constant `{name}` depends on missing entries of data")));
     }
     Err(DataError::new(format!("`{name}` is derived from data with missing entries"))

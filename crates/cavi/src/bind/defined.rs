@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use cavi_algebra::evaluate::{Accumulator, Assignment, for_each_value};
 use cavi_algebra::{ArrayId, Atom, Expression, Function, LetterId, Subscript};
-use cavi_derivation::multiplicities;
+use cavi_derivation::multiplicities_of;
 use cavi_families::functions;
 use cavi_model::{Model, Statement};
 
@@ -79,7 +79,7 @@ impl Uses<'_> {
 
     /// Whether no multiplicity of the copy is 0.
     fn has_weight(&self, statement: &Statement, assignment: &Assignment) -> bool {
-        multiplicities(&self.model.symbols, &statement.plates).into_iter().all(|atom| {
+        multiplicities_of(&self.model.symbols, statement).into_iter().all(|atom| {
             let Atom::Value(array, subscripts) = atom else { unreachable!("a multiplicity is an element") };
             let position = |own: &Subscript| match own {
                 Subscript::Letter(letter) => assignment.get(*letter),

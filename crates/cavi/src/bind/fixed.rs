@@ -11,8 +11,10 @@ use cavi_executor::BoundArray;
 use cavi_files::Content;
 use cavi_model::Model;
 
-use super::axes::Axes;
+use super::axes::{Axes, Text};
+use super::compute::SoFar;
 use super::data_error::DataError;
+use super::groups::{axes_of, labels_along};
 use super::inputs::{Inputs, LabelSource, LabelsInput, SetValue};
 use super::pieces::Piece;
 use super::place::Target;
@@ -73,45 +75,37 @@ impl Fixed {
 
     /// Matches the labels of the files with those of the data, and names what is free on axes of components. `text` gives the size
     /// that the program states.
-    pub fn match_labels(
-        &mut self,
-        pieces: &mut [Piece],
-        text: &dyn Fn(AxisId) -> Option<Result<f64, DataError>>,
-        problems: &mut Vec<DataError>,
-    ) {
+    pub fn match_labels(&mut self, pieces: &mut [Piece], text: &Text<'_>, problems: &mut Vec<DataError>) {
         let (own, others): (Vec<usize>, Vec<usize>) =
             (0..pieces.len()).partition(|place| self.arrays.contains(&pieces[*place].array));
         for place in own {
             let mut unknown = Vec::new();
             let mut components = Vec::new();
+            for axis in axes_of(&self.symbols, &pieces[place]) {
+                let name = self.symbols.axis(axis).name.clone();
+                for own in labels_along(&self.symbols, &pieces[place], axis) {
+                    if let Some((from, known)) = self.known(pieces, &others, axis, &own.group) {
+                        let array = &self.symbols.array(pieces[place].array).name;
+                        let wrong =
+                            unknown_label(&pieces[place], (array, &name), &own.labels, (&from, &known));
+                        unknown.extend(wrong);
+                    }
+                }
+            }
             for dimension in 0..pieces[place].letters.len() {
                 let letter = self.symbols.letter(pieces[place].letters[dimension]);
                 let axis = letter.axis;
                 if letter.parent.is_some() || self.symbols.axis(axis).parent.is_some() {
                     continue;
                 }
-                let name = self.symbols.axis(axis).name.clone();
-                let labels = labels_of(&pieces[place].content, dimension);
-                let given = self.inputs.labels.iter().find(|own| own.axis == name && own.group.is_none());
-                let known = match given {
-                    Some(given) => match given.source.read() {
-                        Ok(labels) => Some((given.source.name(), labels)),
-                        // It is said where labels are read.
-                        Err(_) => continue,
-                    },
-                    None => known_labels(&self.symbols, pieces, &others, axis),
-                };
-                match (known, labels) {
-                    (Some((from, known)), Some(labels)) => {
-                        let array = &self.symbols.array(pieces[place].array).name;
-                        let wrong = unknown_label(&pieces[place], (array, &name), &labels, (&from, &known));
-                        unknown.extend(wrong);
-                    }
-                    (Some(_), None) => {}
-                    (None, labels) if !is_of_data(&self.symbols, pieces, &others, axis) => {
-                        components.push((dimension, name, labels, self.size(axis, text)));
-                    }
-                    (None, _) => {}
+                let is_given = self.given(axis, &[]).is_some();
+                if !is_given
+                    && self.known(pieces, &others, axis, &[]).is_none()
+                    && !is_of_data(&self.symbols, pieces, &others, axis)
+                {
+                    let name = self.symbols.axis(axis).name.clone();
+                    let labels = labels_of(&pieces[place].content, dimension);
+                    components.push((dimension, name, labels, self.size(axis, text)));
                 }
             }
             // A file with other labels may have its axes the other way around, which sizes alone do not say.
@@ -125,14 +119,36 @@ impl Fixed {
         }
     }
 
+    /// The labels that the user gives to a group of an axis, or to the whole of one that is not ragged.
+    fn given(&self, axis: AxisId, group: &[String]) -> Option<&LabelsInput> {
+        let own = self.symbols.axis(axis);
+        let group = own.parent.map(|_| group.join("/"));
+        self.inputs.labels.iter().find(|given| given.axis == own.name && given.group == group)
+    }
+
+    /// The labels that a group of an axis has, and where they stand: those that the user gives, else those of the data. `None` where there are
+    /// none, or where they cannot be read, which is said where labels are read.
+    fn known(
+        &self,
+        pieces: &[Piece],
+        others: &[usize],
+        axis: AxisId,
+        group: &[String],
+    ) -> Option<(String, Vec<String>)> {
+        match self.given(axis, group) {
+            Some(given) => given.source.read().ok().map(|labels| (given.source.name(), labels)),
+            None => known_labels(&self.symbols, pieces, others, axis, group),
+        }
+    }
+
     /// The size of an axis that `--set` or the program states.
-    fn size(&self, axis: AxisId, text: &dyn Fn(AxisId) -> Option<Result<f64, DataError>>) -> Option<usize> {
+    fn size(&self, axis: AxisId, text: &Text<'_>) -> Option<usize> {
         let name = &self.symbols.axis(axis).name;
         let set = self.inputs.set.iter().find_map(|own| match own.value {
             SetValue::Number(value) if own.name == *name && own.group.is_none() => Some(value),
             SetValue::Number(_) | SetValue::Source(_) => None,
         });
-        let size = set.or_else(|| text(axis)?.ok())?;
+        let size = set.or_else(|| text(axis, SoFar::NONE)?.ok())?;
         (size >= 0.0 && size.fract() == 0.0 && size < f64::from(u32::MAX)).then_some(size as usize)
     }
 
@@ -234,20 +250,18 @@ fn set_labels(content: &mut Content, dimension: usize, labels: Vec<String>) {
     }
 }
 
-/// The labels that the files of data have of an axis, and the first file that has any.
+/// The labels that the files of data have of a group of an axis, and the first file that has any.
 fn known_labels(
     symbols: &Symbols,
     pieces: &[Piece],
     others: &[usize],
     axis: AxisId,
+    group: &[String],
 ) -> Option<(String, Vec<String>)> {
     let mut found: Option<(String, Vec<String>)> = None;
     for piece in others.iter().map(|place| &pieces[*place]) {
-        let dimensions = piece.letters.iter().enumerate();
-        for (dimension, _) in dimensions.filter(|(_, letter)| symbols.letter(**letter).axis == axis) {
-            if let Some(labels) = labels_of(&piece.content, dimension) {
-                found.get_or_insert_with(|| (piece.name(), Vec::new())).1.extend(labels);
-            }
+        for own in labels_along(symbols, piece, axis).into_iter().filter(|own| own.group == group) {
+            found.get_or_insert_with(|| (piece.name(), Vec::new())).1.extend(own.labels);
         }
     }
     found

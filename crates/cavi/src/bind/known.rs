@@ -1,13 +1,13 @@
 //! Constants and data as numbers: the expressions of a program evaluated as they are written, and an environment without
 //! latents for what a start reads. What is not known is NaN.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 use cavi_algebra::evaluate::{Accumulator, Assignment, Environment, evaluate, for_each_value};
 use cavi_algebra::{
-    ArrayId, AuxiliaryId, AxisId, Expression, Function, LetterId, Moment, SiteId, Subscript, Sum, Symbols,
-    dedup,
+    Array, ArrayId, AuxiliaryId, AxisId, Expression, Function, LetterId, Moment, Restriction, SiteId,
+    Subscript, Sum, Symbols, dedup,
 };
 use cavi_executor::{BoundArray, BoundAxis};
 
@@ -24,11 +24,37 @@ pub(crate) struct Known<'a> {
     arrays: &'a [Option<BoundArray>],
     /// Set when a missing entry was read.
     missing: Cell<bool>,
+    /// Whether entries that a restriction leaves out are told from zeros.
+    entries_alone: bool,
+    /// The letters of the sums that are being evaluated.
+    summed: RefCell<Vec<LetterId>>,
+    /// The last entry that was read, under no sum, although a restriction leaves it out.
+    outside: RefCell<Option<(ArrayId, Vec<usize>)>>,
 }
 
 impl<'a> Known<'a> {
     pub fn new(symbols: &'a Symbols, axes: &'a [BoundAxis], arrays: &'a [Option<BoundArray>]) -> Known<'a> {
-        Known { symbols, axes, arrays, missing: Cell::new(false) }
+        Known {
+            symbols,
+            axes,
+            arrays,
+            missing: Cell::new(false),
+            entries_alone: false,
+            summed: RefCell::default(),
+            outside: RefCell::default(),
+        }
+    }
+
+    /// The same, in which an entry that a restriction leaves out (`x[2, 1]` of `x[i, j]` with `i < j`) is missing, whatever the file has
+    /// there. Under a sum over one of its restricted letters it counts as 0, as in a statement: `sum[j](x[i, j])` goes over the entries that
+    /// exist. So it does in a matrix, which goes over whole axes too.
+    pub fn of_entries_alone(self) -> Known<'a> {
+        Known { entries_alone: true, ..self }
+    }
+
+    /// The entry that the last value could not be computed from, since a restriction leaves it out.
+    pub fn outside(&self) -> Option<(ArrayId, Vec<usize>)> {
+        self.outside.borrow().clone()
     }
 
     /// The same with symbols that have more letters.
@@ -49,6 +75,7 @@ impl<'a> Known<'a> {
     /// The value at an assignment of the free letters; `None` where an entry that it reads is missing.
     pub fn value_of(&self, expression: &Expression, assignment: &mut Assignment) -> Option<f64> {
         self.missing.set(false);
+        self.outside.replace(None);
         let value = self.evaluate(expression, assignment);
         (!self.missing.get()).then_some(value)
     }
@@ -114,12 +141,7 @@ impl<'a> Known<'a> {
         match expression {
             Expression::Number(value) => *value,
             Expression::Value(array, subscripts) => {
-                let positions: Few =
-                    subscripts.iter().map(|subscript| self.position(subscript, assignment)).collect();
-                if self.missing.get() {
-                    return f64::NAN;
-                }
-                self.value(*array, &positions)
+                self.element(*array, subscripts, assignment).unwrap_or(f64::NAN)
             }
             Expression::Indicator(comparison, left, right) => {
                 let (left, right) = (assignment.get(*left), assignment.get(*right));
@@ -127,7 +149,10 @@ impl<'a> Known<'a> {
             }
             Expression::Sum(letters, body) => {
                 let mut total = Accumulator::default();
+                let before = self.summed.borrow().len();
+                self.summed.borrow_mut().extend(letters);
                 self.each(letters, assignment, &mut |assignment| total.add(self.evaluate(body, assignment)));
+                self.summed.borrow_mut().truncate(before);
                 total.total()
             }
             Expression::Add(parts) => parts.iter().map(|part| self.evaluate(part, assignment)).sum(),
@@ -168,11 +193,15 @@ impl<'a> Known<'a> {
         let mut assignment = assignment.clone();
         let size = self.size(row);
         let mut elements = Vec::with_capacity(size * size);
+        // A matrix goes over whole axes, as a sum does.
+        let before = self.summed.borrow().len();
+        self.summed.borrow_mut().extend([row, column]);
         for place in 0..size * size {
             assignment.assign(self.symbols, self, row, place / size);
             assignment.assign(self.symbols, self, column, place % size);
             elements.push(self.evaluate(expression, &mut assignment));
         }
+        self.summed.borrow_mut().truncate(before);
         elements
     }
 
@@ -180,11 +209,40 @@ impl<'a> Known<'a> {
         match subscript {
             Subscript::Letter(letter) => assignment.get(*letter).expect("every free letter is assigned"),
             Subscript::Index(array, subscripts) => {
-                let positions: Few =
-                    subscripts.iter().map(|inner| self.position(inner, assignment)).collect();
-                if self.missing.get() { 0 } else { self.value(*array, &positions) as usize }
+                self.element(*array, subscripts, assignment).unwrap_or_default() as usize
             }
         }
+    }
+
+    /// The value of an element; `None` where one of the positions that it reads is missing. What is missing is remembered.
+    fn element(&self, array: ArrayId, subscripts: &[Subscript], assignment: &mut Assignment) -> Option<f64> {
+        let before = self.missing.replace(false);
+        let positions: Few = subscripts.iter().map(|own| self.position(own, assignment)).collect();
+        if self.missing.get() {
+            return None;
+        }
+        self.missing.set(before);
+        let own = self.symbols.array(array);
+        if !self.entries_alone || own.restriction.is_none() || own.has_entry(&positions) {
+            return Some(self.value(array, &positions));
+        }
+        if self.is_summed(own, subscripts) {
+            return Some(0.0);
+        }
+        self.outside.replace(Some((array, positions.to_vec())));
+        self.missing.set(true);
+        None
+    }
+
+    /// Whether a sum that is being evaluated goes over a letter by which entries of an array are restricted.
+    fn is_summed(&self, array: &Array, subscripts: &[Subscript]) -> bool {
+        let Some((left, _, right)) = array.restriction.map(Restriction::parts) else { return false };
+        let restricted =
+            array.letters.iter().zip(subscripts).filter(|(letter, _)| [left, right].contains(letter));
+        let mut letters = Vec::new();
+        restricted.for_each(|(_, subscript)| subscript.letters(&mut letters));
+        let summed = self.summed.borrow();
+        letters.iter().any(|letter| summed.contains(letter))
     }
 
     /// Whether every array that an expression reads has a value.

@@ -15,6 +15,7 @@ mod pieces;
 
 mod axes;
 mod codes;
+mod groups;
 mod lookup;
 
 mod listing;
@@ -38,6 +39,7 @@ mod frozen;
 pub(crate) mod grown;
 mod hide;
 
+mod by_order;
 mod missing_codes;
 mod read_back;
 mod same_rows;
@@ -76,6 +78,7 @@ pub(crate) use values::misfit;
 
 use crate::prepare::EntryAxis;
 use crate::prepare::entries::components;
+use compute::SoFar;
 use defined::Uses;
 use fixed::Fixed;
 use known::Known;
@@ -183,7 +186,8 @@ pub(crate) fn bind_in_part(
     stop(&mut problems)?;
     if let Some(fixed) = &mut fixed {
         let scalars = compute::scalars(symbols, inputs, &[]);
-        let text = |axis| compute::text_size(symbols, &scalars, axis);
+        let text =
+            |axis: AxisId, so_far: SoFar<'_>| compute::text_size(symbols, inputs, &scalars, axis, so_far);
         fixed.match_labels(&mut pieces, &text, &mut problems);
         stop(&mut problems)?;
     }
@@ -198,7 +202,7 @@ pub(crate) fn bind_in_part(
     let inputs = own_inputs.as_ref().unwrap_or(inputs);
 
     let scalars = compute::scalars(symbols, inputs, &[]);
-    let text = |axis| compute::text_size(symbols, &scalars, axis);
+    let text = |axis: AxisId, so_far: SoFar<'_>| compute::text_size(symbols, inputs, &scalars, axis, so_far);
     let mut axes = axes::resolve(symbols, inputs, &pieces, &text, &mut problems);
     if !problems.is_empty() {
         problems.splice(0..0, suspicions::transposed_by_size(symbols, inputs, &pieces, &text));
@@ -212,7 +216,7 @@ pub(crate) fn bind_in_part(
         components(model).iter().flat_map(|own| own.data.iter().map(|member| member.array)).collect();
     // Before the arrays are placed, which may take the numbers out of the pieces.
     let suspicions = suspicions::warnings(symbols, inputs, &pieces, &axes);
-    let by_order = suspicions::joined_by_order(symbols, inputs, &pieces);
+    let by_order = by_order::joined_by_order(symbols, inputs, &pieces);
     problems.extend(same_rows::other_rows(symbols, inputs, &pieces));
     stop(&mut problems)?;
     let place::Placed { mut arrays, mut listed, added } =
@@ -286,6 +290,7 @@ pub(crate) fn bind_in_part(
         let of = if files.is_empty() { String::new() } else { format!(", of {}", files.join(" and ")) };
         format!("{}{of}", target.describe(coordinates))
     };
+    problems.extend(checks::into_nothing(symbols, &axes, &arrays));
     let partly_latent = checks::missing_on_the_right(model, &mut arrays, &axes.bound, &at, &mut problems);
     checks::whole_slices(model, &arrays, &axes.bound, &at, &mut problems);
     checks::strictly_inside(model, &arrays, &mut problems);

@@ -55,17 +55,8 @@ impl<'a> Target<'a> {
 
     /// The number of entries that exist.
     pub fn existing(&self) -> Option<usize> {
-        let cells = self.cells()?;
-        if self.existing.is_tied() {
-            return Some((0..cells).filter(|cell| self.cell_exists(*cell)).count());
-        }
-        let Some((row, _, upper)) = self.restricted else { return Some(cells) };
-        let n = self.shape[row];
-        if cells == 0 {
-            return Some(0);
-        }
-        let rest = cells / n / n;
-        Some(rest * if upper { n * (n - 1) / 2 } else { n * (n - 1) })
+        self.cells()?;
+        self.existing.count(&self.shape)
     }
 
     /// Whether there are cells without an entry.

@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use cavi_algebra::{AxisId, LetterId, Support, Symbols};
+use cavi_algebra::{AxisId, LetterId, Symbols};
 use cavi_files::{Categories, Content, Dense, MISSING, Values};
 
-use super::axes::Axes;
+use super::axes::{Axes, Text};
+use super::compute::SoFar;
 use super::data_error::DataError;
 use super::inputs::{Inputs, LabelSource, SetValue};
 use super::missing_codes;
@@ -238,84 +239,6 @@ pub(super) fn transposed_by_labels(symbols: &Symbols, inputs: &Inputs, pieces: &
     (0..pieces.len()).filter_map(|place| transposed(symbols, inputs, pieces, place)).collect()
 }
 
-/// That files with labels and files without were taken to stand in one order.
-pub(super) struct ByOrder {
-    /// The sentence.
-    pub text: String,
-    /// Whether one without labels has an index that counts.
-    pub counts: bool,
-}
-
-/// For each axis on which some files have labels and others have none: both are taken to stand in one order. Values of index data are labels as
-/// well, where they are no positions.
-pub(super) fn joined_by_order(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece]) -> Vec<ByOrder> {
-    let mut notes = Vec::new();
-    let named = |piece: &Piece| format!("`{}` ({})", symbols.array(piece.array).name, piece.name());
-    for axis in (0..symbols.axes.len()).map(AxisId::from) {
-        let own = symbols.axis(axis);
-        if own.parent.is_some() || inputs.labels.iter().any(|given| given.axis == own.name) {
-            continue;
-        }
-        let (mut with, mut without) = (BTreeSet::new(), BTreeSet::new());
-        let (mut length, mut counts) = (0, false);
-        for piece in pieces {
-            let name = || named(piece);
-            for (dimension, letter) in piece.letters.iter().enumerate() {
-                if symbols.letter(*letter).axis != axis {
-                    continue;
-                }
-                let labels = labels_of(&piece.content, dimension);
-                counts |= labels.is_empty() && piece.counts(dimension);
-                // Counters say the order themselves.
-                let is_counter = || labels.iter().enumerate().all(|(place, own)| *own == place.to_string());
-                match (labels.is_empty(), &piece.content) {
-                    (true, Content::Dense(dense)) if dense.shape[dimension] > 1 => {
-                        length = length.max(dense.shape[dimension]);
-                        without.insert(name());
-                    }
-                    (true, Content::Coordinates(own)) => {
-                        length = length.max(own.shape[dimension]);
-                        without.insert(name());
-                    }
-                    (true, Content::Documents(_)) => _ = without.insert(name()),
-                    (true, _) => {}
-                    (false, _) if is_counter() => {}
-                    (false, _) => _ = with.insert(name()),
-                }
-            }
-        }
-        if !without.is_empty() {
-            with.extend(
-                pieces.iter().filter(|piece| points_by_label(symbols, piece, axis, length)).map(named),
-            );
-        }
-        if !with.is_empty() && !without.is_empty() {
-            let list = |all: BTreeSet<String>| all.into_iter().collect::<Vec<_>>().join(", ");
-            let (with, without) = (list(with), list(without));
-            let text = format!(
-                "labels of axis `{}` stand in {with}, and none in {without}: what has none is taken in the same order",
-                own.name
-            );
-            notes.push(ByOrder { text, counts });
-        }
-    }
-    notes
-}
-
-/// Whether index data point into an axis by labels, so that these are not the numbers of so many positions.
-fn points_by_label(symbols: &Symbols, piece: &Piece, axis: AxisId, length: usize) -> bool {
-    if symbols.array(piece.array).support != Support::Index(axis) {
-        return false;
-    }
-    let values = match &piece.content {
-        Content::Dense(dense) => Some(&dense.values),
-        Content::Long(long) => long.values.as_ref().map(|(_, values)| values),
-        Content::Coordinates(_) | Content::Documents(_) => None,
-    };
-    let is_position = |label: &String| label.parse::<usize>().is_ok_and(|own| own < length) || label == "-1";
-    matches!(values, Some(Values::Text(text)) if !text.names.iter().all(is_position))
-}
-
 /// A table whose column of row labels has the name of the axis that its columns are read as: `gene` above the labels of the rows, where
 /// rows are samples and columns are genes.
 fn named_as_columns(symbols: &Symbols, inputs: &Inputs, piece: &Piece) -> Option<String> {
@@ -343,14 +266,14 @@ pub(super) fn transposed_by_size(
     symbols: &Symbols,
     inputs: &Inputs,
     pieces: &[Piece],
-    text: &dyn Fn(AxisId) -> Option<Result<f64, DataError>>,
+    text: &Text<'_>,
 ) -> Vec<DataError> {
     let stated = |letter: LetterId| -> Option<f64> {
         let axis = symbols.letter(letter).axis;
         let set = inputs.set.iter().find(|own| own.name == symbols.axis(axis).name && own.group.is_none());
         match set.map(|own| &own.value) {
             Some(SetValue::Number(size)) => Some(*size),
-            Some(SetValue::Source(_)) | None => text(axis)?.ok(),
+            Some(SetValue::Source(_)) | None => text(axis, SoFar::NONE)?.ok(),
         }
     };
     let mut found = Vec::new();

@@ -1,9 +1,10 @@
 //! A program bound to what a simulation needs beside what it draws: sizes of axes, constants, and data that no statement draws.
 
-use cavi_algebra::{Array, ArrayId, ArrayKind, Symbols};
+use cavi_algebra::{Array, ArrayId, ArrayKind, AxisId, Symbols};
 use cavi_executor::{Bound, BoundArray};
 use cavi_model::Model;
 
+use super::compute::SoFar;
 use super::data_error::DataError;
 use super::inputs::Inputs;
 use super::place::{self, Target};
@@ -24,7 +25,7 @@ pub(crate) fn bind_to_draw(
     let mut pieces = pieces::read(symbols, inputs, &mut problems);
     stop(&mut problems)?;
     let scalars = compute::scalars(symbols, inputs, &[]);
-    let text = |axis| compute::text_size(symbols, &scalars, axis);
+    let text = |axis: AxisId, so_far: SoFar<'_>| compute::text_size(symbols, inputs, &scalars, axis, so_far);
     let axes = axes::resolve(symbols, inputs, &pieces, &text, &mut problems);
     stop(&mut problems)?;
     let place::Placed { mut arrays, .. } =

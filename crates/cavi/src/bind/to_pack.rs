@@ -1,11 +1,12 @@
 //! The data of a program at their positions, as files give them: what is packed, before anything is hidden, standardised or checked
 //! against its statements.
 
-use cavi_algebra::{ArrayId, ArrayKind, Support, Symbols};
+use cavi_algebra::{ArrayId, ArrayKind, AxisId, Support, Symbols};
 use cavi_executor::{BoundArray, BoundAxis};
 use cavi_model::Model;
 use cavi_numerics::Numbers;
 
+use super::compute::SoFar;
 use super::data_error::DataError;
 use super::inputs::Inputs;
 use super::place::{Columns, Target};
@@ -37,7 +38,7 @@ pub(crate) fn to_pack(model: &Model, inputs: &Inputs) -> Result<ToPack, Vec<Data
     problems.extend(texts::refuse_without_texts(inputs, &pieces));
     stop(&mut problems)?;
     let scalars = compute::scalars(symbols, inputs, &[]);
-    let text = |axis| compute::text_size(symbols, &scalars, axis);
+    let text = |axis: AxisId, so_far: SoFar<'_>| compute::text_size(symbols, inputs, &scalars, axis, so_far);
     let axes = axes::resolve(symbols, inputs, &pieces, &text, &mut problems);
     stop(&mut problems)?;
     let mut warnings = suspicions::warnings(symbols, inputs, &pieces, &axes);

@@ -32,7 +32,7 @@ mod total;
 use std::sync::OnceLock;
 
 use cavi_algebra::{ArrayId, Atom, BlockId, Equations, Subscript, Support};
-use cavi_derivation::multiplicities;
+use cavi_derivation::multiplicities_of;
 use cavi_executor::{Bound, BoundArray, Parameters};
 use cavi_families::{Prediction, Slices};
 use cavi_model::{Model, Statement};
@@ -300,7 +300,7 @@ fn thin_weights(
 fn dimensions_of_weight(model: &Model, array: ArrayId, weight: ArrayId) -> Vec<usize> {
     let statement = model.statement_of(array).expect("what is held out has a statement");
     let letters = placed_letters(statement, &model.symbols.array(array).slice, false);
-    let all = multiplicities(&model.symbols, &statement.plates);
+    let all = multiplicities_of(&model.symbols, statement);
     let own = all.iter().find_map(|atom| match atom {
         Atom::Value(own, subscripts) if *own == weight => Some(subscripts),
         _ => None,

@@ -3,7 +3,7 @@
 mod blocks;
 mod sums;
 
-use cavi_algebra::{ArrayKind, Block, Equations, Expression, LetterId};
+use cavi_algebra::{Array, ArrayKind, Block, Equations, Expression, LetterId};
 use cavi_executor::schedule::{Item, Step};
 use cavi_syntax::ast::Allocations;
 
@@ -37,6 +37,11 @@ fn refuse(equations: &Equations) -> Result<(), Refusal> {
     if let Some(letter) = addends.flat_map(|addend| &addend.letters).find(|letter| is_ragged(letter)) {
         let axis = &symbols.axis(symbols.letter(*letter).axis).name;
         return Err(format!("the log of a sum over the ragged axis `{axis}` is bounded"));
+    }
+    // Data that stand on a right-hand side too, some of which may be missing.
+    let partly = |array: &&Array| array.kind == ArrayKind::Latent && array.absent.missing;
+    if let Some(array) = symbols.arrays.iter().find(partly) {
+        return Err(format!("`{}` is observed in part, and its other entries are latent", array.name));
     }
     for array in symbols.arrays.iter().filter(|array| array.kind == ArrayKind::Data) {
         let reason = match array {

@@ -1,7 +1,7 @@
 //! How often an entry of data counts: the product of the multiplicities whose letters are those of its row.
 
 use cavi_algebra::{Atom, LetterId, Subscript, Symbols};
-use cavi_derivation::multiplicities;
+use cavi_derivation::multiplicities_of;
 use cavi_executor::{Bound, BoundArray};
 use cavi_model::Statement;
 
@@ -24,7 +24,7 @@ impl<'a> RowWeights<'a> {
     /// Those of the data or the latent of a statement; an entry has a position for each dimension of its array.
     pub fn of_statement(symbols: &Symbols, bound: &'a Bound, statement: &Statement) -> RowWeights<'a> {
         let letters = placed_letters(statement, &symbols.array(statement.target).slice, false);
-        RowWeights::of(symbols, bound, &multiplicities(symbols, &statement.plates), &letters)
+        RowWeights::of(symbols, bound, &multiplicities_of(symbols, statement), &letters)
     }
 
     /// Those of a copy, whose entries have a position for each of these letters.

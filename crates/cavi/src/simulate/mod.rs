@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cavi_algebra::{ArrayId, ArrayKind, Atom, Equations, Mode};
-use cavi_derivation::multiplicities;
+use cavi_derivation::multiplicities_of;
 use cavi_executor::{Bound, BoundArray, Parameters};
 use cavi_files::memory;
 use cavi_model::{Model, Statement};
@@ -410,7 +410,7 @@ impl Simulated {
         let symbols = &self.model.symbols;
         let drawn = self.model.statements.iter().filter(|own| self.data.contains(&own.target));
         let weighed = drawn.flat_map(|own| {
-            let atoms = multiplicities(symbols, &own.plates).into_iter();
+            let atoms = multiplicities_of(symbols, own).into_iter();
             atoms.filter_map(move |atom| match atom {
                 Atom::Value(by, _) => Some((by, own.target)),
                 _ => None,

@@ -24,6 +24,7 @@ impl<'a> Lowering<'a, '_> {
                 let of_category = |sum: &Sum| self.is_of_letters(sum, letters);
                 let total = own.total.as_ref();
                 term.coefficient.0 == 1.0
+                    && term.sums.is_empty()
                     && is_own_share(&own.part.share, collapsed.shares, site)
                     && of_category(&own.part.prior)
                     && total.is_none_or(|total| {

@@ -361,7 +361,7 @@ pub fn limit(equations: &Equations, bound: &Bound, layouts: &[Arc<Layout>]) -> u
 fn wide_indices(symbols: &Symbols, term: &Term) -> Vec<Subscript> {
     fn inside(symbols: &Symbols, subscript: &Subscript, out: &mut Vec<Subscript>) {
         if let Subscript::Index(array, inner) = subscript {
-            if inner.len() != 1 && symbols.array(*array).kind == ArrayKind::Data {
+            if inner.len() != 1 && symbols.array(*array).kind != ArrayKind::Latent {
                 out.push(subscript.clone());
             }
             inner.iter().for_each(|inner| inside(symbols, inner, out));

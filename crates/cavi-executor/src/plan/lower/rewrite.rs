@@ -321,7 +321,7 @@ impl<'a> Lowering<'a, '_> {
         let (Subscript::Index(left, at), Subscript::Index(right, other)) = (left, right) else {
             return false;
         };
-        let given = |array: ArrayId| self.symbols.array(array).kind == ArrayKind::Data;
+        let given = |array: ArrayId| self.symbols.array(array).kind != ArrayKind::Latent;
         if at != other || !given(*left) || !given(*right) {
             return false;
         }

@@ -3,7 +3,7 @@
 use super::{Table, can_be_labels};
 use crate::error::{FileError, count, list, quote};
 use crate::read::records::Field;
-use crate::read::{Dimension, ReadOptions, Wanted, ids};
+use crate::read::{ColumnOf, Dimension, ReadOptions, Wanted, ids};
 
 /// Which columns of a table are what.
 #[derive(Debug)]
@@ -19,6 +19,15 @@ pub(super) enum Layout {
     Long { positions: Vec<usize>, value: Option<usize> },
 }
 
+/// Two parts of `--columns` of which one alone can hold: two columns for one role, or one column for two roles.
+fn contradicting(one: &ColumnOf<'_>, other: &ColumnOf<'_>) -> FileError {
+    let written = |own: &ColumnOf<'_>| format!("`{}:{}`", own.role, own.column);
+    FileError::new(
+        format!("{} and {} in `--columns`", written(one), written(other)),
+        "one column for each axis and one for the value, all different".to_owned(),
+    )
+}
+
 /// The layout of a table.
 pub(super) fn layout(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Layout, FileError> {
     let dimensions = options.dimensions;
@@ -28,6 +37,8 @@ pub(super) fn layout(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Lay
         .collect::<Result<Vec<_>, _>>()?;
     let mut value = options.column.map(|name| table.require(name)).transpose()?;
     let mut maps_positions = false;
+    // Each role has one column, and each column one role.
+    let mut given: Vec<(Option<usize>, usize, &ColumnOf<'_>)> = Vec::new();
     for entry in options.columns {
         let column = table.require(entry.column)?;
         let role = dimensions.iter().position(|dimension| match dimension.letter {
@@ -36,6 +47,14 @@ pub(super) fn layout(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Lay
             }
             None => dimension.axis == entry.role,
         });
+        let alike = |own: &&(Option<usize>, usize, &ColumnOf<'_>)| {
+            let same_role = own.0 == role && (role.is_some() || own.2.role == entry.role);
+            same_role != (own.1 == column)
+        };
+        if let Some((_, _, before)) = given.iter().find(alike) {
+            return Err(contradicting(before, entry));
+        }
+        given.push((role, column, entry));
         match role {
             // `FILE:COLUMN` takes precedence over `--columns`, because it is more specific.
             None if entry.role == "value" => value = value.or(Some(column)),

@@ -1,0 +1,181 @@
+//! Files with labels and files without, which were taken to stand in one order.
+//!
+//! A file without labels says nothing of its order. Where others have labels of the same axis, or of the same group of a ragged one, its
+//! positions are those of the labels one after another. That is a guess, and is told. The groups of an axis have labels too: those by which
+//! files are bound, `--data 'x[rna]=rna.csv'`.
+
+use std::collections::BTreeSet;
+
+use cavi_algebra::{ArrayId, AxisId, Support, Symbols};
+use cavi_files::{Content, Values};
+
+use super::inputs::Inputs;
+use super::pieces::Piece;
+use super::suspicions::labels_of;
+
+/// That files with labels and files without were taken to stand in one order.
+pub(super) struct ByOrder {
+    /// The sentence.
+    pub text: String,
+    /// Whether one without labels has an index that counts.
+    pub counts: bool,
+}
+
+/// The labels of a group, outermost first; `None` where a file holds all groups.
+type Group = Option<Vec<String>>;
+
+/// What the files say of one axis.
+#[derive(Default)]
+struct Said {
+    /// Files with labels.
+    with: Vec<(Group, String)>,
+    /// Files without, and how many positions they have.
+    without: Vec<(Group, String)>,
+    length: usize,
+    counts: bool,
+}
+
+/// For each axis on which some files have labels and others have none: both are taken to stand in one order. Values of index data are labels as
+/// well, where they are no positions.
+pub(super) fn joined_by_order(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece]) -> Vec<ByOrder> {
+    (0..symbols.axes.len())
+        .map(AxisId::from)
+        .filter_map(|axis| of_axis(symbols, inputs, pieces, axis))
+        .collect()
+}
+
+fn of_axis(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], axis: AxisId) -> Option<ByOrder> {
+    let own = symbols.axis(axis);
+    let given: Vec<Option<&str>> = inputs
+        .labels
+        .iter()
+        .filter(|given| given.axis == own.name)
+        .map(|given| given.group.as_deref())
+        .collect();
+    let mut said = Said::default();
+    for piece in pieces {
+        said.dimensions(symbols, piece, axis);
+    }
+    said.groups(symbols, pieces, axis);
+    if !said.without.is_empty() && own.parent.is_none() {
+        let point = pieces.iter().filter(|piece| points_by_label(symbols, piece, axis, said.length));
+        said.with.extend(point.map(|piece| (Some(Vec::new()), named(symbols, piece))));
+    }
+    // Labels that the user gives are in order by that.
+    let is_given = |group: &Group| {
+        let path = group.as_ref().map(|path| path.join("/")).filter(|_| own.parent.is_some());
+        given.contains(&path.as_deref())
+    };
+    said.with.retain(|(group, _)| !is_given(group));
+    said.without.retain(|(group, _)| !is_given(group));
+    let meets = |others: &[(Group, String)], own: &Group| {
+        others.iter().any(|(other, _)| other.is_none() || own.is_none() || other == own)
+    };
+    let names = |own: &[(Group, String)], others: &[(Group, String)]| -> BTreeSet<String> {
+        own.iter().filter(|(group, _)| meets(others, group)).map(|(_, name)| name.clone()).collect()
+    };
+    let (with, without) = (names(&said.with, &said.without), names(&said.without, &said.with));
+    (!with.is_empty() && !without.is_empty()).then(|| ByOrder {
+        text: format!(
+            "labels of axis `{}` stand in {}, and none in {}: what has none is taken in the same order",
+            own.name,
+            list(with),
+            list(without)
+        ),
+        counts: said.counts,
+    })
+}
+
+impl Said {
+    /// The dimensions of a file that run along the axis.
+    fn dimensions(&mut self, symbols: &Symbols, piece: &Piece, axis: AxisId) {
+        let is_ragged = symbols.axis(axis).parent.is_some();
+        let group = if is_ragged { piece.group.clone() } else { Some(Vec::new()) };
+        for (dimension, letter) in piece.letters.iter().enumerate() {
+            if symbols.letter(*letter).axis != axis {
+                continue;
+            }
+            let labels = labels_of(&piece.content, dimension);
+            self.counts |= labels.is_empty() && piece.counts(dimension);
+            let mut without = |length: usize| {
+                self.length = self.length.max(length);
+                self.without.push((group.clone(), named(symbols, piece)));
+            };
+            match (labels.is_empty(), &piece.content) {
+                (true, Content::Dense(dense)) if dense.shape[dimension] > 1 => {
+                    without(dense.shape[dimension])
+                }
+                (true, Content::Coordinates(own)) => without(own.shape[dimension]),
+                (true, Content::Documents(_)) => without(0),
+                (true, _) => {}
+                (false, _) if is_counter(&labels) => {}
+                (false, _) => self.with.push((group.clone(), named(symbols, piece))),
+            }
+        }
+    }
+
+    /// The files that are bound to groups along the axis.
+    fn groups(&mut self, symbols: &Symbols, pieces: &[Piece], axis: AxisId) {
+        let mut lists: Vec<((ArrayId, &[String]), Vec<(&str, String)>)> = Vec::new();
+        for piece in pieces {
+            let ragged = piece.letters.iter().find(|letter| symbols.letter(**letter).parent.is_some());
+            let (Some(path), Some(ragged)) = (&piece.group, ragged) else { continue };
+            let lineage = symbols.lineage(*ragged);
+            let above = lineage[1..].iter().rev();
+            let Some(level) = above.map(|own| symbols.letter(*own).axis).position(|own| own == axis) else {
+                continue;
+            };
+            let (key, label) = ((piece.array, &path[..level]), path[level].as_str());
+            let place = lists.iter().position(|(own, _)| *own == key).unwrap_or_else(|| {
+                lists.push((key, Vec::new()));
+                lists.len() - 1
+            });
+            if !lists[place].1.iter().any(|(own, _)| *own == label) {
+                lists[place].1.push((label, named(symbols, piece)));
+            }
+        }
+        for ((_, above), list) in lists {
+            let labels: Vec<&str> = list.iter().map(|(label, _)| *label).collect();
+            if !is_counter(&labels) {
+                self.with.extend(list.into_iter().map(|(_, name)| (Some(above.to_vec()), name)));
+            }
+        }
+    }
+}
+
+/// Counters say the order themselves.
+fn is_counter(labels: &[&str]) -> bool {
+    labels.iter().enumerate().all(|(place, own)| *own == place.to_string())
+}
+
+fn named(symbols: &Symbols, piece: &Piece) -> String {
+    let name = &symbols.array(piece.array).name;
+    match &piece.group {
+        Some(path) => format!("`{name}[{}]` ({})", path.join("/"), piece.name()),
+        None => format!("`{name}` ({})", piece.name()),
+    }
+}
+
+/// Some names, of many the first three.
+fn list(all: BTreeSet<String>) -> String {
+    const MANY: usize = 6;
+    let count = all.len();
+    let shown = if count > MANY { 3 } else { count };
+    let names: Vec<String> = all.into_iter().take(shown).collect();
+    let more = if count > shown { format!(" and {} others", count - shown) } else { String::new() };
+    names.join(", ") + &more
+}
+
+/// Whether index data point into an axis by labels, so that these are not the numbers of so many positions.
+fn points_by_label(symbols: &Symbols, piece: &Piece, axis: AxisId, length: usize) -> bool {
+    if symbols.array(piece.array).support != Support::Index(axis) {
+        return false;
+    }
+    let values = match &piece.content {
+        Content::Dense(dense) => Some(&dense.values),
+        Content::Long(long) => long.values.as_ref().map(|(_, values)| values),
+        Content::Coordinates(_) | Content::Documents(_) => None,
+    };
+    let is_position = |label: &String| label.parse::<usize>().is_ok_and(|own| own < length) || label == "-1";
+    matches!(values, Some(Values::Text(text)) if !text.names.iter().all(is_position))
+}
