@@ -146,6 +146,17 @@ pub(crate) fn digits_apart(values: impl Iterator<Item = f64>) -> usize {
     }
 }
 
+/// A number with so many digits that matter, as text; one that has them before the point is written without an exponent.
+pub(crate) fn text(value: f64, digits: usize) -> String {
+    let size = value.abs();
+    let before_the_point = size.log10().floor() + 1.0;
+    if size < 1e6 || !size.is_finite() || before_the_point > digits as f64 {
+        return cavi::summary::digits(value, digits);
+    }
+    let text = format!("{value:.*}", digits - before_the_point as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,6 +183,11 @@ mod tests {
         assert_eq!(digits_apart([1_234_567.0, 1_234_571.0, f64::NAN].into_iter()), 10);
         assert_eq!([digits_apart([5.0].into_iter()), digits_apart(std::iter::empty())], [4, 4]);
         assert_eq!(written(1_234_568.25, 10), json!(1_234_568.25));
+        assert_eq!(
+            [text(1_234_568.25, 10), text(1_234_568.0, 10), text(0.5, 4)],
+            ["1234568.25", "1234568", "0.5"]
+        );
+        assert_eq!(text(1_234_568.0, 4), "1.235e6");
     }
 
     #[test]

@@ -123,6 +123,39 @@ fn weights_with_the_precision_of_their_output_have_its_spread() {
     }
 }
 
+/// A weight for each pair of a predictor and another one, each row of the data with one pair: `K = diag(2, 2, 1.01, 1)`. A fit with a matrix over
+/// two slices can be asked again.
+#[test]
+fn weights_over_two_slices_keep_their_matrix() {
+    let directory = scratch("slices_two");
+    fs::write(directory.join("x.csv"), "obs,a,b\no0,1,0\no1,1,0\no2,0,0.1\n").unwrap();
+    fs::write(directory.join("z.csv"), "obs,c,d\no0,1,0\no1,0,1\no2,1,0\n").unwrap();
+    fs::write(directory.join("y.csv"), "obs,u,v\no0,1,2\no1,3,2\no2,-2,1\n").unwrap();
+    fs::write(
+        directory.join("m.cavi"),
+        "axis obs[n]\naxis pred[j]\naxis oth[l]\naxis out[k]\ndata x[n, j] : real\ndata z[n, l] : real\n\
+         data y[n, k] : real\ntau[k] ~ Gamma(1, rate = 1)\nw[j, l, k] ~ Normal(0, prec = tau[k])\n\
+         y[n, k] ~ Normal(sum[j, l](x[n, j] * z[n, l] * w[j, l, k]), prec = tau[k])\n\
+         posterior {\n  q(w[:j, :l, k], tau[k])\n}\n",
+    )
+    .unwrap();
+    run(&directory, "fit m.cavi --data x=x.csv --data z=z.csv --data y=y.csv --tol 1e-12 --quiet --out o");
+    let rate = |y: [f64; 3]| {
+        let fitted = (y[0] * y[0] + y[1] * y[1]) / 2.0 + (0.1 * y[2]).powi(2) / 1.01;
+        1.0 + 0.5 * (y.iter().map(|own| own * own).sum::<f64>() - fitted)
+    };
+    let rates = [rate([1.0, 3.0, -2.0]), rate([2.0, 2.0, 1.0])];
+    let mut right = Vec::new();
+    for (pair, precision) in [("a,c", 2.0), ("a,d", 2.0), ("b,c", 1.01), ("b,d", 1.0)] {
+        for (output, rate) in ["u", "v"].iter().zip(rates) {
+            right.push((format!("{pair},{output}"), (rate / (1.5 * precision)).sqrt()));
+        }
+    }
+    let right: Vec<(&str, f64)> = right.iter().map(|(labels, sd)| (labels.as_str(), *sd)).collect();
+    check(&directory, "o", "w", &right);
+    run(&directory, "sample o w --draws 3 --quiet");
+}
+
 /// The degrees of freedom are 4 and one for each row, and `W^-1 = 4 I + sum y y'`: of class p diag(5, 8), of class q (5, 1; 1, 5). An element
 /// has the variance `nu (W_ij^2 + W_ii W_jj)`.
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::vega;
-use crate::figure::{Axes, Figure, Table, digits_apart, written};
+use crate::figure::{Axes, Figure, Table, digits_apart, text, written};
 use crate::html::count;
 
 const BINS: usize = 40;
@@ -20,7 +20,7 @@ pub(crate) fn figure(variable: &str, axis: &str, values: &[f64]) -> Figure {
         json!({ "from": end(*from), "to": end(*to), "count": own })
     };
     let rows: Vec<Value> = bins.iter().map(row).collect();
-    let text = |value: f64| cavi::summary::digits(value, digits);
+    let text = |value: f64| text(value, digits);
     let cells = bins.iter().map(|(from, to, own)| vec![text(*from), text(*to), count(*own)]);
     let spec = json!({
         "data": { "values": rows },

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{key, keyed, vega};
-use crate::figure::{Axes, Figure, Table, digits_apart, written};
+use crate::figure::{Axes, Figure, Table, digits_apart, text, written};
 use crate::html::count;
 
 /// A number with its interval.
@@ -44,7 +44,7 @@ pub(crate) fn figure(
         }
         row
     };
-    let number = |value: f64| cavi::summary::digits(value, digits);
+    let number = |value: f64| text(value, digits);
     let cells = intervals.iter().map(|own| {
         let mut cells = vec![own.label.clone(), number(own.mean)];
         if has_ends {

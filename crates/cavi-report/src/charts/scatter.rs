@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::vega;
 use crate::by::Colours;
-use crate::figure::{Axes, Figure, Table, digits_apart, short, written};
+use crate::figure::{Axes, Figure, Table, digits_apart, short, text, written};
 use crate::html::{count, number};
 
 /// So many points are drawn.
@@ -54,13 +54,13 @@ pub(crate) fn figure(cloud: &Cloud<'_>) -> Figure {
             Colours::Numbers(numbers) => number(numbers[*place]),
             Colours::Classes(classes) => classes[*place].clone(),
         }));
-        let text = |(own, digits): (&Vec<f64>, &usize)| cavi::summary::digits(own[*place], *digits);
-        row.extend(values[..kept].iter().zip(&digits).map(text));
+        let shown = |(own, digits): (&Vec<f64>, &usize)| text(own[*place], *digits);
+        row.extend(values[..kept].iter().zip(&digits).map(shown));
         row
     });
     let mut head: Vec<&str> = vec![axis];
     head.extend(by.iter().map(|(name, _)| *name));
-    let text = head.len();
+    let labels = head.len();
     head.extend(components[..kept].iter().map(String::as_str));
     let mut note =
         format!("A point for each {axis}, at its means under q of two components, which can be chosen.");
@@ -99,7 +99,7 @@ pub(crate) fn figure(cloud: &Cloud<'_>) -> Figure {
             by.as_ref(),
             digits.iter().copied().max().unwrap_or(5),
         )),
-        table: Table::new(&head, text, cells),
+        table: Table::new(&head, labels, cells),
     }
 }
 
