@@ -116,15 +116,12 @@ fn digits(value: f64) -> String {
 pub(crate) fn heat(font: &Font, drawing: &Value, axes: &Axes, width: f64) -> Result<Sheet, PlotError> {
     let (rows, columns) = (names(drawing, "rows")?, names(drawing, "columns")?);
     let (low, high, full) = (number(drawing, "low")?, number(drawing, "high")?, number(drawing, "full")?);
-    let levels: Vec<u16> =
-        bytes(drawing, "values")?.chunks_exact(2).map(|own| u16::from_le_bytes([own[0], own[1]])).collect();
-    if levels.len() != rows.len() * columns.len() || levels.is_empty() {
+    let unit = number(drawing, "unit")?;
+    let value = |own: &[u8]| unit * f64::from(f32::from_le_bytes([own[0], own[1], own[2], own[3]]));
+    let values: Vec<f64> = bytes(drawing, "values")?.chunks_exact(4).map(value).collect();
+    if values.len() != rows.len() * columns.len() || values.is_empty() {
         return Err(missing("values"));
     }
-    let value = |level: u16| match level {
-        u16::MAX => f64::NAN,
-        own => low + (high - low) * f64::from(own) / 65534.0,
-    };
     let scale = Scale::new(low, full);
     let longest = |all: &[String]| all.iter().map(|own| font.width(own, SMALL)).fold(0.0, f64::max);
 
@@ -152,12 +149,12 @@ pub(crate) fn heat(font: &Font, drawing: &Value, axes: &Axes, width: f64) -> Res
     let bottom = top + height * rows.len() as f64;
 
     let mut colours = Vec::with_capacity(rows.len() * shown);
-    for row in levels.chunks(columns.len()) {
+    for row in values.chunks(columns.len()) {
         for column in 0..shown {
             // Of several columns in one the largest in size is shown.
             let from = column * columns.len() / shown;
             let to = ((column + 1) * columns.len() / shown).max(from + 1);
-            let all = row[from..to].iter().map(|own| value(*own)).filter(|own| !own.is_nan());
+            let all = row[from..to].iter().copied().filter(|own| !own.is_nan());
             let best = all.reduce(|best, own| if own.abs() > best.abs() { own } else { best });
             colours.push(scale.colour(best.unwrap_or(f64::NAN)));
         }

@@ -111,10 +111,10 @@ pub fn top(
                 return Err(Error::Usage(vec![wrong.possible("weight, lift or frex")]));
             }
         };
-        let json = summary::json(&directory)?;
-        let shares = |axis: &str| cavi::components::stored(&json, axis);
+        let stored = cavi::components::StoredShares::open(&directory)?;
         let variables = summary::variables(&directory, Some(name))?;
         let each = variables.iter().map(|own| {
+            let shares = |axis: &str| stored.of(own, axis);
             let top = summary::top_rows(own, over, count, by, &shares, usize::MAX)?;
             Ok(top.rows.into_iter().map(|(_, entries)| entries).collect())
         });

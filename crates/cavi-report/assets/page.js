@@ -86,12 +86,12 @@
   const rounded = value => (value === null ? 'none' : Number(value.toPrecision(4)).toString());
 
   function heat(drawing, place, name) {
-    const { rows, columns, low, high, full } = drawing;
-    const levels = bytes(drawing.values);
+    const { rows, columns, low, high, full, unit } = drawing;
+    // Numbers of single precision, in units of the value from which on colours do not change.
+    const numbers = new DataView(bytes(drawing.values).buffer);
     const value = (row, column) => {
-      const at = 2 * (row * columns.length + column);
-      const level = levels[at] + 256 * levels[at + 1];
-      return level === 65535 ? null : low + (high - low) * level / 65534;
+      const own = numbers.getFloat32(4 * (row * columns.length + column), true);
+      return Number.isNaN(own) ? null : unit * own;
     };
     const colours = scale(low, full);
     const font = '12px system-ui, sans-serif';

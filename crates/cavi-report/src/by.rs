@@ -53,6 +53,17 @@ pub(crate) enum Colours {
     Classes(Vec<String>),
 }
 
+impl Colours {
+    /// Whether a position has a colour of its own.
+    pub fn is_known(&self, place: usize) -> bool {
+        match self {
+            Colours::Numbers(numbers) => numbers[place].is_finite(),
+            // What has no class shares one without a name.
+            Colours::Classes(_) => true,
+        }
+    }
+}
+
 impl Column {
     /// Reads the column.
     ///

@@ -115,18 +115,46 @@ impl Figure {
 
 /// A number with six digits that matter, as JSON; null where it is none.
 pub(crate) fn short(value: f64) -> Value {
-    if !value.is_finite() {
-        return Value::Null;
-    }
-    format!("{value:.5e}").parse::<f64>().map_or(Value::Null, |own| json!(own))
+    written(value, 6)
 }
 
 /// The same with nine digits, where what is drawn is far from 0 and differs in the last ones of a few: bounds, scores, curves on an axis without a 0.
 pub(crate) fn exact(value: f64) -> Value {
+    written(value, 9)
+}
+
+/// A number with so many digits that matter, as JSON; null where it is none.
+pub(crate) fn written(value: f64, digits: usize) -> Value {
     if !value.is_finite() {
         return Value::Null;
     }
-    format!("{value:.8e}").parse::<f64>().map_or(Value::Null, |own| json!(own))
+    let text = format!("{value:.*e}", digits.saturating_sub(1));
+    text.parse::<f64>().map_or(Value::Null, |own| json!(own))
+}
+
+/// How many digits tell numbers on one axis apart by a thousandth of what they span: `log10(largest / span) + 4`, at most 15. It is small
+/// where they lie about 0, and large where they are all nearly one number far from it.
+pub(crate) fn digits_apart(values: impl Iterator<Item = f64>) -> usize {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for value in values.filter(|own| own.is_finite()) {
+        (low, high) = (low.min(value), high.max(value));
+    }
+    let (largest, span) = (low.abs().max(high.abs()), high - low);
+    match span > 0.0 && largest.is_finite() {
+        true => ((largest / span).log10().ceil().max(0.0) as usize + 4).min(15),
+        false => 4,
+    }
+}
+
+/// A number with so many digits that matter, as text; one that has them before the point is written without an exponent.
+pub(crate) fn text(value: f64, digits: usize) -> String {
+    let size = value.abs();
+    let before_the_point = size.log10().floor() + 1.0;
+    if size < 1e6 || !size.is_finite() || before_the_point > digits as f64 {
+        return cavi::summary::digits(value, digits);
+    }
+    let text = format!("{value:.*}", digits - before_the_point as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 #[cfg(test)]
@@ -146,6 +174,20 @@ mod tests {
         let table = Table::new(&["n"], 1, (0..1000).map(|own| vec![own.to_string()]));
         assert_eq!((table.rows.len(), table.more), (400, 600));
         assert!(table.html("t").contains("600 more rows"));
+    }
+
+    #[test]
+    fn numbers_far_from_zero_keep_what_tells_them_apart() {
+        assert_eq!(digits_apart([-1.0, 2.0].into_iter()), 4);
+        // 1234567 and 1234571: a thousandth of 4 is the ninth digit and more.
+        assert_eq!(digits_apart([1_234_567.0, 1_234_571.0, f64::NAN].into_iter()), 10);
+        assert_eq!([digits_apart([5.0].into_iter()), digits_apart(std::iter::empty())], [4, 4]);
+        assert_eq!(written(1_234_568.25, 10), json!(1_234_568.25));
+        assert_eq!(
+            [text(1_234_568.25, 10), text(1_234_568.0, 10), text(0.5, 4)],
+            ["1234568.25", "1234568", "0.5"]
+        );
+        assert_eq!(text(1_234_568.0, 4), "1.235e6");
     }
 
     #[test]

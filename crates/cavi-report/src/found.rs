@@ -6,6 +6,9 @@ use crate::fitted::Fitted;
 use crate::html::{count, number};
 use crate::shares::Shares;
 
+/// So many groups have their shares in a sentence.
+const MOST_GROUPS: usize = 12;
+
 /// What the fit came to, a sentence each.
 pub(crate) fn sentences(fitted: &Fitted, shares: &[Shares]) -> Vec<String> {
     let summary = &fitted.summary;
@@ -104,7 +107,24 @@ fn explained(summary: &Value) -> Vec<String> {
     let line = |(array, own): (&String, &Value)| {
         let (measure, about) = (own["measure"].as_str()?, own["about"].as_str()?);
         let share = number(100.0 * own["share"].as_f64()?);
-        Some(format!("It explains {share} % of the {measure} of {array} about its {about}."))
+        let (compared, all) = (own["n_compared"].as_u64(), own["n_entries"].as_u64());
+        let sample = match (compared, all) {
+            (Some(compared), Some(all)) if compared < all => {
+                format!(", by {} of {} entries", count(compared as usize), count(all as usize))
+            }
+            _ => String::new(),
+        };
+        let groups = own["groups"].as_object().into_iter().flatten();
+        let of_group = |(group, share): (&String, &Value)| {
+            Some(format!("{} % of {group}", number(100.0 * share.as_f64()?)))
+        };
+        let groups: Vec<String> = groups.filter_map(of_group).collect();
+        let groups = match groups.len() {
+            0 => String::new(),
+            1..=MOST_GROUPS => format!(": {}", groups.join(", ")),
+            more => format!("; `summary.json` has the shares of its {} groups", count(more)),
+        };
+        Some(format!("It explains {share} % of the {measure} of {array} about its {about}{sample}{groups}."))
     };
     summary["explained"].as_object().into_iter().flatten().filter_map(line).collect()
 }
@@ -159,7 +179,21 @@ fn predictions(summary: &Value, is_discrete: &dyn Fn(&str) -> bool) -> Vec<Strin
 mod tests {
     use serde_json::json;
 
-    use super::predictions;
+    use super::{explained, predictions};
+
+    #[test]
+    fn a_share_by_a_sample_says_so() {
+        let own = json!({ "measure": "deviance", "about": "column means", "share": 0.25, "groups": {}, "n_compared": 131_013, "n_entries": 160_000 });
+        assert_eq!(
+            explained(&json!({ "explained": { "x": own } })),
+            ["It explains 25 % of the deviance of x about its column means, by 131,013 of 160,000 entries."]
+        );
+        let own = json!({ "measure": "variance", "about": "mean", "share": 0.5, "groups": { "a": 0.25, "b": null, "c": 0.75 }, "n_compared": 9, "n_entries": 9 });
+        assert_eq!(
+            explained(&json!({ "explained": { "x": own } })),
+            ["It explains 50 % of the variance of x about its mean: 25 % of a, 75 % of c."]
+        );
+    }
 
     #[test]
     fn scores_say_what_they_are_of_and_parts_are_told() {

@@ -13,7 +13,7 @@ use crate::charts::scatter::Cloud;
 use crate::charts::{bars, contexts, curves, heat, histogram, intervals, pictures, scatter};
 use crate::figure::{Figure, Table};
 use crate::fitted::{Fitted, base_name};
-use crate::html::number;
+use crate::html::{count, number};
 
 /// So many entries are listed where no `report` line says it.
 const TOP: usize = 10;
@@ -36,11 +36,11 @@ pub(crate) fn figures(fitted: &Fitted, variable: &Variable, by: &[Column]) -> Ve
         [] => Vec::new(),
         [(axis, labels)] => one_axis(fitted, variable, axis, labels),
         [_, _] => two_axes(fitted, variable, by),
-        _ => summary::top(variable, reported(fitted, variable).map(|(axis, _)| axis).as_deref(), TOP)
-            .ok()
-            .map(|top| bars::figure(&top))
-            .into_iter()
-            .collect(),
+        _ => {
+            let (axis, most) = reported(fitted, variable).unzip();
+            let top = summary::top(variable, axis.as_deref(), most.unwrap_or(TOP).max(1));
+            top.ok().map(|top| bars::figure(&top)).into_iter().collect()
+        }
     }
 }
 
@@ -195,8 +195,41 @@ impl<'a> Components<'a> {
         (0..self.columns().1.len()).map(|column| self.variable.values[self.cell(row, column)]).collect()
     }
 
+    /// The rows that have charts of their own.
+    fn shown(&self) -> usize {
+        self.rows().1.len().min(MOST_COMPONENTS)
+    }
+
     fn named_rows(&self) -> Vec<(String, Vec<f64>)> {
-        (0..self.rows().1.len().min(MOST_COMPONENTS)).map(|row| (self.name(row), self.values(row))).collect()
+        (0..self.shown()).map(|row| (self.name(row), self.values(row))).collect()
+    }
+
+    /// A figure of the rows that have charts of their own; it says how many of how many these are.
+    fn of_shown(&self, mut figure: Figure) -> Figure {
+        let (axis, labels) = self.rows();
+        if self.shown() < labels.len() {
+            figure.note += &format!(
+                " The first {} of {} {axis} are drawn, and stand in the table.",
+                count(self.shown()),
+                count(labels.len())
+            );
+        }
+        figure
+    }
+
+    /// The axis whose positions are points over the components, with its labels, where there is a chart of them; colours make one of what
+    /// else would have none.
+    fn points(&self, fitted: &Fitted, is_coloured: bool) -> Option<(&'a str, &'a [String])> {
+        let (axis, labels) = self.columns();
+        let kind = fitted.kind(axis, labels);
+        let is_cloud = self.variable.signed || kind == Kind::Counted || is_coloured;
+        let is_drawn = is_cloud
+            && self.rows().1.len() > 1
+            && labels.len() > 2
+            && !kind.is_ordered()
+            && kind != Kind::Contexts
+            && image(fitted, axis, labels.len()).is_none();
+        is_drawn.then_some((axis, labels))
     }
 
     fn matrix(&self, fitted: &Fitted) -> Matrix<'a> {
@@ -223,6 +256,17 @@ impl<'a> Components<'a> {
     }
 }
 
+/// The axis of the points of a latent that a colouring could colour, with its labels.
+pub(crate) fn coloured_points<'a>(
+    fitted: &Fitted,
+    variable: &'a Variable,
+) -> Option<(&'a str, &'a [String])> {
+    match variable.axes.as_slice() {
+        [_, _] if has_finite(variable) => Components::of(fitted, variable).points(fitted, true),
+        _ => None,
+    }
+}
+
 fn two_axes(fitted: &Fitted, variable: &Variable, by: &[Column]) -> Vec<Figure> {
     let own = Components::of(fitted, variable);
     let (axis, labels) = own.columns();
@@ -230,26 +274,25 @@ fn two_axes(fitted: &Fitted, variable: &Variable, by: &[Column]) -> Vec<Figure> 
     let reported = reported(fitted, variable);
     let mut figures = Vec::new();
     if let Some((height, width)) = image(fitted, axis, labels.len()) {
-        figures.push(pictures::figure(&variable.name, height, width, &own.named_rows()));
+        let figure = pictures::figure(&variable.name, height, width, &own.named_rows());
+        figures.push(own.of_shown(figure));
         return figures;
     }
     if kind == Kind::Contexts {
-        figures.push(contexts::figure(&variable.name, labels, &own.named_rows()));
+        figures.push(own.of_shown(contexts::figure(&variable.name, labels, &own.named_rows())));
     } else if kind.is_ordered() {
         let curve = |row: usize| {
             let cells: Vec<usize> = (0..labels.len()).map(|column| own.cell(row, column)).collect();
             curve(variable, own.name(row), &cells)
         };
-        let all: Vec<Curve> = (0..own.rows().1.len().min(MOST_COMPONENTS)).map(curve).collect();
-        figures.push(curves::figure(&variable.name, axis, labels, kind, &all));
+        let all: Vec<Curve> = (0..own.shown()).map(curve).collect();
+        figures.push(own.of_shown(curves::figure(&variable.name, axis, labels, kind, &all)));
     } else if kind == Kind::Names || reported.is_some() {
         let (over, most) = reported.unwrap_or((axis.to_owned(), TOP));
         figures.extend(top(variable, &over, most.max(1)).map(|top| bars::figure(&top)));
     }
     let colours = by.iter().find_map(|column| Some((column.name.as_str(), column.colours(labels)?)));
-    let is_cloud = variable.signed || kind == Kind::Counted || colours.is_some();
-    if is_cloud && own.rows().1.len() > 1 && labels.len() > 2 && !kind.is_ordered() && kind != Kind::Contexts
-    {
+    if own.points(fitted, colours.is_some()).is_some() {
         let order = own.by_variance();
         figures.push(scatter::figure(&Cloud {
             variable: &variable.name,

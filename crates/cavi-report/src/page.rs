@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use cavi::bind::DataError;
+use cavi::summary::Variable;
 use cavi::{Compiled, Error};
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ use crate::figure::{Figure, Table};
 use crate::fitted::{Fitted, base_name};
 use crate::found::sentences;
 use crate::html::{count, escape, identifier, json_in_script};
-use crate::latents::{figures, single_numbers};
+use crate::latents::{coloured_points, figures, single_numbers};
 use crate::policy::policy;
 use crate::shares::{Shares, shares};
 
@@ -72,7 +73,7 @@ pub fn charts(directory: &Path, by: &[Colouring]) -> Result<Vec<Figure>, Error> 
     let fitted = Fitted::open(directory)?;
     let by = columns(by, &fitted)?;
     let mut all: Vec<Figure> = shares(&fitted).iter().map(held).collect();
-    for place in order(&fitted).into_iter().take(MOST_LATENTS) {
+    for place in order(&fitted) {
         all.extend(figures(&fitted, &fitted.variables[place], &by));
     }
     all.extend(trace::figure(&fitted.traces));
@@ -113,13 +114,29 @@ pub(crate) fn order(fitted: &Fitted) -> Vec<usize> {
     order
 }
 
-/// Refuses a colouring that is of other things than a latent has along its axes.
+/// Refuses a colouring that is of other things than a latent has along its axes, or along an axis of which nothing is drawn in colours.
 fn fits_an_axis(column: &Column, fitted: &Fitted) -> Result<(), Error> {
+    let is_coloured = |own: &Variable| {
+        coloured_points(fitted, own).is_some_and(|(_, labels)| column.along(labels).is_some())
+    };
+    if fitted.variables.iter().any(is_coloured) {
+        return Ok(());
+    }
+    let points: Vec<&str> =
+        fitted.variables.iter().filter_map(|own| Some(coloured_points(fitted, own)?.0)).collect();
     let mut axes: Vec<(&str, usize)> = Vec::new();
     let all = fitted.variables.iter().flat_map(|own| &own.axes);
     for (axis, labels) in all.filter(|(axis, _)| !fitted.is_of_components(axis)) {
-        if column.along(labels).is_some() {
-            return Ok(());
+        if column.along(labels).is_some() && !points.contains(&axis.as_str()) {
+            let message = format!(
+                "`--by {}`: the table is of {axis}, and no latent of the fit has points along it that could be coloured",
+                column.name
+            );
+            let mut known = points.clone();
+            known.dedup();
+            let known = if known.is_empty() { "no axis of this fit".to_owned() } else { known.join(", ") };
+            let possible = format!("axes of latents with another axis of several components: {known}");
+            return Err(DataError::new(message).possible(possible).into());
         }
         if !axes.iter().any(|(own, _)| own == axis) {
             axes.push((axis, labels.len()));

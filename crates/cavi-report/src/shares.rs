@@ -5,7 +5,7 @@
 //! they are the expected part of the data that each component explains. Otherwise factors that enter the density of data are multiplied:
 //! of x_ij ≈ Σ_k a_ik b_kj with nonnegative factors component k holds Σ_ij a_ik b_kj = (Σ_i a_ik)(Σ_j b_kj), and of real ones, which
 //! cancel each other, the sum of squares Σ_ij (a_ik b_kj)² = (Σ_i a_ik²)(Σ_j b_kj²). Neither changes when a factor is scaled up and
-//! the other down.
+//! the other down. A scale s_k of the same product multiplies the sum, or by its square the sum of squares.
 
 use cavi::components::ACTIVE;
 use cavi::summary::Variable;
@@ -111,13 +111,18 @@ fn of_axis(fitted: &Fitted, axis: &str) -> Option<Shares> {
     let in_data =
         |own: &&&Variable| own.axes.len() + own.group.len() > 1 && enters_data(fitted, base_name(own));
     let factors: Vec<&Variable> = all.iter().filter(in_data).copied().collect();
-    let signed = factors.iter().any(|own| own.signed);
-    let factors: Vec<&Variable> = factors.into_iter().filter(|own| own.signed == signed).collect();
-    let mut names: Vec<String> = factors.iter().map(|own| base_name(own).to_owned()).collect();
-    names.dedup();
-    if names.is_empty() {
+    let is_signed = factors.iter().any(|own| own.signed);
+    let factors: Vec<&Variable> = factors.into_iter().filter(|own| own.signed == is_signed).collect();
+    if factors.is_empty() {
         return None;
     }
+    let is_scale =
+        |own: &&&Variable| own.axes.len() + own.group.len() == 1 && scales(fitted, base_name(own), &factors);
+    let scales: Vec<&Variable> = all.iter().filter(is_scale).copied().collect();
+    let signed = is_signed || scales.iter().any(|own| own.signed);
+    let factors: Vec<&Variable> = scales.into_iter().chain(factors).collect();
+    let mut names: Vec<String> = factors.iter().map(|own| base_name(own).to_owned()).collect();
+    names.dedup();
     // What is in groups is multiplied with what is in none.
     let mut common = vec![1.0; labels.len()];
     for factor in factors.iter().filter(|own| own.group.is_empty()) {
@@ -167,6 +172,43 @@ fn enters_data(fitted: &Fitted, name: &str) -> bool {
     let statements = model.statements.iter().filter(|own| own.observed);
     let mut values = statements.flat_map(|own| own.arguments.iter().flatten()).map(|own| &own.value);
     values.any(|own| is_factor(own, id))
+}
+
+/// Whether a latent multiplies one of these factors in what the distribution of some data reads.
+fn scales(fitted: &Fitted, name: &str, factors: &[&Variable]) -> bool {
+    let model = &fitted.compiled.model;
+    let Some(id) = model.symbols.find(name) else { return false };
+    let others: Vec<ArrayId> = factors
+        .iter()
+        .filter_map(|own| model.symbols.find(base_name(own)))
+        .filter(|own| *own != id)
+        .collect();
+    let statements = model.statements.iter().filter(|own| own.observed);
+    let mut values = statements.flat_map(|own| own.arguments.iter().flatten()).map(|own| &own.value);
+    values.any(|own| multiplies(own, id, &others))
+}
+
+/// Whether an array stands in a product of an expression with one of some others, each as a factor.
+fn multiplies(expression: &Expression, array: ArrayId, others: &[ArrayId]) -> bool {
+    match expression {
+        Expression::Multiply(parts) => {
+            let own = parts.iter().position(|part| is_factor(part, array));
+            let is_other = |(place, part): (usize, &Expression)| {
+                Some(place) != own && others.iter().any(|other| is_factor(part, *other))
+            };
+            own.is_some() && parts.iter().enumerate().any(is_other)
+                || parts.iter().any(|part| multiplies(part, array, others))
+        }
+        Expression::Sum(_, body) => multiplies(body, array, others),
+        Expression::Add(parts) => parts.iter().any(|own| multiplies(own, array, others)),
+        Expression::Value(..)
+        | Expression::Number(_)
+        | Expression::Indicator(..)
+        | Expression::Power(..)
+        | Expression::Apply(..)
+        | Expression::Position(_)
+        | Expression::OfMatrix(..) => false,
+    }
 }
 
 /// Whether an array stands in an expression as a factor, inside of no function.

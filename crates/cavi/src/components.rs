@@ -15,18 +15,21 @@
 //! array a sample.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use cavi_algebra::{ArrayId, AxisId, Support};
 use cavi_executor::Parameters;
 use cavi_families::Prediction;
-use cavi_model::Statement;
+use cavi_model::{Model, Statement};
 use serde_json::{Map, Value, json};
 
 use crate::directory::number;
+use crate::error::Error;
 use crate::explained::{group_labels, group_of, observed_entries};
 use crate::heldout::baseline::component_axes;
 use crate::heldout::{Makes, OfEntries, by_component};
 use crate::prepare::Problem;
+use crate::summary::{self, Variable};
 
 /// Where there are more groups (documents, pupils' schools) their shares are not kept.
 const MOST_GROUPS: usize = 64;
@@ -227,12 +230,61 @@ fn of(
     })
 }
 
-/// The shares of the components of an axis, as `summary.json` keeps them of the first array that has shares of units or entries.
-pub fn stored(summary: &Value, axis: &str) -> Option<Vec<f64>> {
-    let mut arrays = summary["components"].as_object()?.values();
-    let own =
-        arrays.find_map(|own| own.get(axis).filter(|own| own["measure"] != Measure::Variance.word()))?;
-    own["shares"].as_array()?.iter().map(Value::as_f64).collect()
+/// The shares of components that a stored fit keeps in its `summary.json`.
+pub struct StoredShares {
+    model: Model,
+    summary: Value,
+}
+
+impl StoredShares {
+    /// Those of the fit in a directory.
+    ///
+    /// # Errors
+    /// A directory that holds no fit.
+    pub fn open(directory: &Path) -> Result<StoredShares, Error> {
+        Ok(StoredShares { model: summary::model(directory)?, summary: summary::json(directory)? })
+    }
+
+    /// The share of each component of an axis in the data that a latent helps to make: of units or entries, in the array whose statement reads
+    /// the latent, itself or else by way of other latents, and of a ragged one in its group. `None` where no such array has shares.
+    pub fn of(&self, variable: &Variable, axis: &str) -> Option<Vec<f64>> {
+        let symbols = &self.model.symbols;
+        let name = variable.name.split('[').next().unwrap_or(&variable.name);
+        let id = symbols.find(name)?;
+        let arrays = self.summary["components"].as_object()?;
+        let has_shares = |array: &ArrayId| {
+            let own = arrays.get(&symbols.array(*array).name)?.get(axis)?;
+            (own["measure"] != Measure::Variance.word()).then_some(own)
+        };
+        let own = self.read_by(id).iter().find_map(has_shares)?;
+        let group: Vec<&str> = variable.group.iter().map(|(_, label)| label.as_str()).collect();
+        let of_group = own["groups"].get(group.join("/")).filter(|_| !group.is_empty());
+        of_group.unwrap_or(&own["shares"]).as_array()?.iter().map(Value::as_f64).collect()
+    }
+
+    /// The data whose statements read a latent: those that do so themselves, then those that read latents that do, and so on.
+    fn read_by(&self, latent: ArrayId) -> Vec<ArrayId> {
+        let mut found: Vec<ArrayId> = Vec::new();
+        let mut reached = vec![latent];
+        let mut next = 0;
+        while next < reached.len() {
+            let own = reached[next];
+            next += 1;
+            for statement in &self.model.statements {
+                let mut reads = false;
+                for argument in statement.arguments.iter().flatten() {
+                    argument.value.visit_values(&mut |array, _| reads |= array == own);
+                }
+                let target = statement.target;
+                if reads && statement.observed && !found.contains(&target) {
+                    found.push(target);
+                } else if reads && !statement.observed && !reached.contains(&target) {
+                    reached.push(target);
+                }
+            }
+        }
+        found
+    }
 }
 
 /// As `summary.json` has them: by array and axis.

@@ -38,8 +38,12 @@ impl<'a> Dimension<'a> {
 
     /// Those of an array.
     pub fn of(problem: &'a Problem, array: ArrayId) -> Vec<Dimension<'a>> {
+        Dimension::along(problem, &problem.equations.symbols.array(array).letters)
+    }
+
+    /// Those of what has these letters.
+    pub fn along(problem: &'a Problem, letters: &[LetterId]) -> Vec<Dimension<'a>> {
         let symbols = &problem.equations.symbols;
-        let letters = &symbols.array(array).letters;
         let axis = |letter: &LetterId| symbols.letter(*letter).axis;
         let is_repeated =
             |own: &LetterId| letters.iter().filter(|other| axis(other) == axis(own)).count() > 1;

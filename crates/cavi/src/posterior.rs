@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use cavi_algebra::contribution::{Place, places};
-use cavi_algebra::{ArrayId, AxisId, Block, BlockId, Equations, LetterId, Mode, Symbols};
+use cavi_algebra::{ArrayId, AxisId, Block, BlockId, Equations, LetterId, Mode, Support, Symbols};
 use cavi_executor::layout::is_one_vector;
 use cavi_executor::{Bound, Layout, Parameters};
 use cavi_families::Extent;
@@ -538,7 +538,9 @@ impl Column {
         };
         // A matrix over two slices has its rows and columns at their places among the dimensions; that over pairs of
         // positions of one slice comes last.
-        let in_place = self.extent == Some(Extent::Pairs) && layout.slices[self.member].len() == 2;
+        // A vector over two slices has matrices over pairs of its elements.
+        let is_matrix = symbols.array(self.variable).support == Support::PositiveDefinite;
+        let in_place = self.extent == Some(Extent::Pairs) && is_matrix;
         let at_the_end = matches!(self.extent, Some(Extent::Matrix | Extent::Pairs)) && !in_place;
         let diagonal = self.extent == Some(Extent::Matrix) && self.part == Part::Member;
         let offset = if self.part == Part::Member { layout.offsets()[self.member] } else { 0 };

@@ -208,17 +208,21 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
 }
 
 /// Where an entry stands: of `i < j` the pair is one entry, whichever of the two is named first.
-fn at_home(array: &Array, place: &[u32]) -> Vec<u32> {
+pub(crate) fn at_home(array: &Array, place: &[u32]) -> Vec<u32> {
     let mut place = place.to_vec();
-    if let Some(Restriction::Less(first, second)) = array.restriction {
-        let dimension = |wanted| array.letters.iter().position(|letter| *letter == wanted);
-        if let (Some(first), Some(second)) = (dimension(first), dimension(second))
-            && place[first] > place[second]
-        {
-            place.swap(first, second);
-        }
+    if let Some((first, second)) = pair(array)
+        && place[first] > place[second]
+    {
+        place.swap(first, second);
     }
     place
+}
+
+/// The two dimensions of an array of `i < j`, whose entries are pairs without an order.
+pub(crate) fn pair(array: &Array) -> Option<(usize, usize)> {
+    let Some(Restriction::Less(first, second)) = array.restriction else { return None };
+    let dimension = |wanted| array.letters.iter().position(|letter| *letter == wanted);
+    Some((dimension(first)?, dimension(second)?))
 }
 
 /// Whether the data have an entry: one that is observed, and is not 0 where a zero says that there is nothing: where what is not listed is 0,

@@ -332,16 +332,7 @@ impl Sample<'_> {
         let mut arrays = bound.arrays.clone();
         for _ in 0..self.draws {
             for (source, rng) in &mut factors {
-                for (variable, mut values) in source.draw(equations, parameters, rng) {
-                    // Of data that are latent where they are missing, what was observed stays.
-                    if let Some(seen) = &bound.arrays[variable.index()] {
-                        let shape = bound.shape(symbols, variable);
-                        for (cell, value) in values.iter_mut().enumerate() {
-                            if let (observed, true) = seen.entry(&shape, &unflat(&shape, cell)) {
-                                *value = observed;
-                            }
-                        }
-                    }
+                for (variable, values) in source.draw(equations, parameters, rng) {
                     arrays[variable.index()] = Some(BoundArray::full(values));
                 }
             }
@@ -372,7 +363,7 @@ impl Sample<'_> {
 
     /// The names of the columns of labels.
     pub fn columns(&self, own: &Drawn) -> Vec<String> {
-        self.axes(own).iter().flat_map(|axis| Dimension::new(self.problem, *axis).names()).collect()
+        Dimension::along(self.problem, &own.letters).iter().flat_map(Dimension::names).collect()
     }
 
     /// The labels of an element, one for each column.

@@ -1,9 +1,12 @@
 //! What the directory of a fit says of its variables, without the data: means and their spread, at labels.
 
+mod cells;
 mod joint;
 mod listed;
+mod marginals;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use cavi_algebra::{ArrayId, AxisId, LetterId, Support, Symbols};
@@ -17,8 +20,9 @@ use crate::directory::Stored;
 use crate::error::Error;
 use crate::exclusive::{self, By};
 use crate::findings::Top;
-use crate::posterior::{numbering, safe};
+use crate::posterior::{NamedArray, arrays_of, groups_of, numbering, safe};
 use crate::prepare::Problem;
+use cells::Cells;
 
 /// More factors than these are not listed.
 const MOST_ROWS: usize = 64;
@@ -33,6 +37,8 @@ pub struct Variable {
     /// The axes, the classes of a categorical one last, each with its labels. A latent that lives at the listed entries of data has one, the
     /// entries: `user/item` with the labels `Ana/bread`.
     pub axes: Vec<(String, Vec<String>)>,
+    /// What each of these axes is called among the columns of a table: by its name, or by its letter where the latent runs along it more than once.
+    pub columns: Vec<String>,
     /// Of a latent that lives at listed entries the names of the axes of the program, and for each entry its labels on these.
     pub listed: Option<Listed>,
     /// What the values are: `mean`, `prob` (of a class), or `value` (of a point).
@@ -112,18 +118,85 @@ pub(crate) fn model(directory: &Path) -> Result<Model, Error> {
 /// The latents of a fit in memory, as [`variables`] reads them from the directory that it would be written to.
 pub fn variables_of(problem: &Problem, parameters: &Parameters) -> Vec<Variable> {
     let given = problem.as_given();
-    let arrays = crate::posterior::arrays(problem, parameters).into_iter();
-    let arrays = arrays.map(|own| (own.name, DenseArray { shape: own.shape, values: own.values })).collect();
-    let reader = Reader { source: Source::Memory { problem: given, arrays }, model: &given.model };
+    let reader = in_memory(given, crate::posterior::arrays(problem, parameters));
     let symbols = &given.model.symbols;
-    let is_listed = |array: ArrayId| {
-        let letters = &symbols.array(array).letters;
-        let at = |axis: AxisId| given.binding.entries.iter().any(|own| own.axis == axis);
-        letters.iter().any(|letter| at(symbols.letter(*letter).axis))
-    };
-    let latents = symbols.latents().filter(|own| !is_listed(*own));
+    let latents = symbols.latents().filter(|own| !is_listed(given, *own));
     // What is in memory can be read.
     latents.flat_map(|own| reader.variable(&symbols.array(own).name).unwrap_or_default()).collect()
+}
+
+fn in_memory(given: &Problem, arrays: Vec<NamedArray>) -> Reader<'_> {
+    let arrays = arrays.into_iter();
+    let arrays = arrays.map(|own| (own.name, DenseArray { shape: own.shape, values: own.values })).collect();
+    Reader { source: Source::Memory { problem: given, arrays }, model: &given.model }
+}
+
+/// Whether a latent lives at the listed entries of data.
+fn is_listed(given: &Problem, array: ArrayId) -> bool {
+    let symbols = &given.model.symbols;
+    let at = |axis: AxisId| given.binding.entries.iter().any(|own| own.axis == axis);
+    symbols.array(array).letters.iter().any(|letter| at(symbols.letter(*letter).axis))
+}
+
+/// How the numbers of a latent of a fit in memory are spread under q, in the order of its mean ([`crate::means::mean`]).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spread {
+    /// Their distributions, where the fit has them of each.
+    pub marginals: Option<Vec<Marginal>>,
+    /// Their standard deviations, NaN where one is infinite; where the fit has them of each.
+    pub deviations: Option<Vec<f64>>,
+}
+
+/// The spread of a latent; of a ragged one that of all its groups, each at its place.
+pub(crate) fn spread_of(problem: &Problem, parameters: &Parameters, array: ArrayId) -> Spread {
+    let given = problem.as_given();
+    let (symbols, bound) = (&given.model.symbols, &given.binding.bound);
+    let block = given.equations.block_of(array);
+    let reader = in_memory(given, arrays_of(problem, parameters, &|own| Some(own) == block));
+    let name = &symbols.array(array).name;
+    // What is in memory can be read.
+    if is_listed(given, array) {
+        let mean = reader.array(name, "mean", None).ok().flatten();
+        let marginals = mean.and_then(|mean| {
+            reader.marginals(name, None, &mean, &Cells::of_numbers(&mean.shape)).ok().flatten()
+        });
+        let deviations = marginals.as_ref().map(|own| deviations_of(own));
+        return Spread { marginals, deviations };
+    }
+    let variables = reader.variable(name).unwrap_or_default();
+    let groups = groups_of(symbols, bound, &given.binding.labels, &symbols.array(array).letters);
+    let shape = bound.shape(symbols, array);
+    let places: Vec<Vec<usize>> = groups.iter().map(|(_, ranges)| cells_within(ranges, &shape)).collect();
+    let fits = |(own, places): (&Variable, &Vec<usize>)| own.values.len() == places.len();
+    if variables.len() != places.len() || !variables.iter().zip(&places).all(fits) {
+        return Spread::default();
+    }
+    let count: usize = shape.iter().product();
+    let mut marginals: Vec<Option<Marginal>> = vec![None; count];
+    let mut deviations: Vec<Option<f64>> = vec![None; count];
+    for (variable, places) in variables.iter().zip(&places) {
+        for (own, place) in variable.marginals.iter().flatten().zip(places) {
+            marginals[*place] = Some(*own);
+        }
+        for (own, place) in variable.deviations.iter().flatten().zip(places) {
+            deviations[*place] = Some(*own);
+        }
+    }
+    Spread { marginals: marginals.into_iter().collect(), deviations: deviations.into_iter().collect() }
+}
+
+/// The places in an array of this shape whose positions are in these ranges, in C order.
+fn cells_within(ranges: &[Range<usize>], shape: &[usize]) -> Vec<usize> {
+    ranges.iter().zip(shape).fold(vec![0], |cells, (range, size)| {
+        let along =
+            |cell: &usize| range.clone().map(move |position| cell * size + position).collect::<Vec<_>>();
+        cells.iter().flat_map(along).collect()
+    })
+}
+
+/// The standard deviations of distributions; NaN where one is infinite, or not known.
+fn deviations_of(marginals: &[Marginal]) -> Vec<f64> {
+    marginals.iter().map(|own| own.deviation().unwrap_or(f64::NAN)).collect()
 }
 
 /// Where latents are read from.
@@ -170,16 +243,23 @@ impl Reader<'_> {
         for paths in self.groups(&inner)? {
             let group: Option<Vec<String>> = (!inner.is_empty()).then(|| paths.concat());
             let mut own: Vec<(String, Vec<String>)> = Vec::new();
+            let mut columns: Vec<String> = Vec::new();
             for letter in &array.letters {
                 let axis = symbols.letter(*letter).axis;
                 // The axes of the group itself are left out.
                 if !numbers_groups(symbols, &inner, axis) {
                     let within = group_of(symbols, &numbering, &paths, *letter);
                     own.push((symbols.axis(axis).name.clone(), self.labels(axis, within)?));
+                    let along = |other: &&LetterId| symbols.letter(**other).axis == axis;
+                    let is_repeated = array.letters.iter().filter(along).count() > 1;
+                    let called =
+                        if is_repeated { &symbols.letter(*letter).name } else { &symbols.axis(axis).name };
+                    columns.push(called.clone());
                 }
             }
             if let (Support::Index(classes), "prob") = (array.support, parameter) {
                 own.push((symbols.axis(classes).name.clone(), self.labels(classes, None)?));
+                columns.push(symbols.axis(classes).name.clone());
             }
             let signed = array.support == Support::Real;
             let Some(array) = self.array(name, parameter, group.as_deref())? else { continue };
@@ -187,16 +267,16 @@ impl Reader<'_> {
             if array.shape != sizes {
                 continue;
             }
-            let marginals = match joint::marginals(self, (id, name), &inner, group.as_deref(), &array)? {
-                Some(own) => Some(own),
-                None => self.marginals(name, group.as_deref(), &array)?,
-            };
+            let cells = self.cells(id, &inner, &array.shape);
+            let marginals =
+                match joint::marginals(self, (id, name), &inner, group.as_deref(), &array, &cells)? {
+                    Some(own) => Some(own),
+                    None => self.marginals(name, group.as_deref(), &array, &cells)?,
+                };
             let deviations = match (self.like(name, "var", group.as_deref(), &array)?, &marginals) {
                 (Some(variances), _) => Some(variances.into_iter().map(f64::sqrt).collect()),
                 (None, Some(marginals)) => {
-                    let all: Vec<f64> =
-                        marginals.iter().map(|own| own.deviation().unwrap_or(f64::NAN)).collect();
-                    Some(all).filter(|all| !all.iter().all(|own| own.is_nan()))
+                    Some(deviations_of(marginals)).filter(|all| !all.iter().all(|own| own.is_nan()))
                 }
                 (None, None) => None,
             };
@@ -209,6 +289,7 @@ impl Reader<'_> {
                 name,
                 group: named,
                 axes: own,
+                columns,
                 listed: None,
                 parameter,
                 signed,
@@ -305,93 +386,31 @@ impl Reader<'_> {
         Ok(array.filter(|own| own.shape == mean.shape).map(|own| own.values))
     }
 
+    /// Where the numbers of a variable of this shape stand in its factor. Slices are those of its statement, and those that `posterior` writes.
+    fn cells(&self, id: ArrayId, inner: &[AxisId], shape: &[usize]) -> Cells {
+        let letters = joint::letters_of(self, id, inner);
+        // The probabilities of classes have one dimension more.
+        if letters.len() != shape.len() {
+            return Cells::of_numbers(shape);
+        }
+        let mut slices = self.model.symbols.slices(id);
+        for block in &self.model.blocks {
+            let written = block.members.iter().zip(&block.slices).filter(|(member, _)| **member == id);
+            slices.extend(written.flat_map(|(_, letters)| letters));
+        }
+        Cells::new(&letters, shape, &slices)
+    }
+
     /// The distributions of single numbers.
     fn marginals(
         &self,
         name: &str,
         group: Option<&[String]>,
         mean: &DenseArray,
+        cells: &Cells,
     ) -> Result<Option<Vec<Marginal>>, Error> {
-        marginals_of(mean, &|parameter| self.array(name, parameter, group))
+        marginals::marginals_of(mean, cells, &|parameter| self.array(name, parameter, group))
     }
-}
-
-/// The distributions of single numbers, by the parameters of their factor: an element of a slice of Normals has its variance on the
-/// diagonal of their covariance, and one of a Dirichlet is a Beta of its concentration and of those of the others, the
-/// concentration over the mean being the total.
-///
-/// # Errors
-/// A parameter that cannot be read.
-pub(crate) fn marginals_of(
-    mean: &DenseArray,
-    array: &dyn Fn(&str) -> Result<Option<DenseArray>, Error>,
-) -> Result<Option<Vec<Marginal>>, Error> {
-    let read = |parameter: &str| -> Result<Option<Vec<f64>>, Error> {
-        Ok(array(parameter)?.filter(|own| own.shape == mean.shape).map(|own| own.values))
-    };
-    // Of what is held, or was observed, a parameter is infinite: it is a point.
-    let both = |one: &[f64], other: &[f64], of: &dyn Fn(f64, f64) -> Marginal| -> Option<Vec<Marginal>> {
-        let each = one.iter().zip(other).zip(&mean.values);
-        let marginal =
-            |((one, other), mean): ((&f64, &f64), &f64)| match one.is_infinite() || other.is_infinite() {
-                true => Marginal::Normal { mean: *mean, var: 0.0 },
-                false => of(*one, *other),
-            };
-        Some(each.map(marginal).collect())
-    };
-    if let (Some(linear), Some(prec)) = (read("linear")?, read("prec")?) {
-        return Ok(both(&linear, &prec, &|linear, prec| Marginal::TruncatedNormal { linear, prec }));
-    }
-    let normal =
-        |variances: Vec<f64>| both(&mean.values, &variances, &|mean, var| Marginal::Normal { mean, var });
-    // Of an order p there are three parameters, and the quantiles of that factor are not known.
-    if read("p")?.is_some() {
-        return Ok(None);
-    }
-    if let Some(variances) = read("var")? {
-        return Ok(normal(variances));
-    }
-    if let Some(covariance) = array("cov")? {
-        return Ok(diagonal(&covariance, &mean.shape).and_then(normal));
-    }
-    if let (Some(shape), Some(rate)) = (read("shape")?, read("rate")?) {
-        return Ok(both(&shape, &rate, &|shape, rate| Marginal::Gamma { shape, rate }));
-    }
-    if let (Some(shape), Some(scale)) = (read("shape")?, read("scale")?) {
-        return Ok(both(&shape, &scale, &|shape, scale| Marginal::InverseGamma { shape, scale }));
-    }
-    if let (Some(a), Some(b)) = (read("a")?, read("b")?) {
-        return Ok(both(&a, &b, &|a, b| Marginal::Beta { a, b }));
-    }
-    if let Some(concentration) = read("concentration")? {
-        let of = |a: f64, mean: f64| Marginal::Beta { a, b: a / mean - a };
-        return Ok(both(&concentration, &mean.values, &of));
-    }
-    Ok(None)
-}
-
-/// The diagonal of covariances over the last axes of a mean of this shape, in its order; `None` where they are not over the last ones. An
-/// axis along which one covariance is shared has length 1.
-fn diagonal(covariance: &DenseArray, shape: &[usize]) -> Option<Vec<f64>> {
-    let plates = covariance.shape.len().checked_sub(2)?;
-    let (outer, inner) = shape.split_at_checked(plates)?;
-    let n: usize = inner.iter().product();
-    let fits = |(own, full): (&usize, &usize)| own == full || *own == 1;
-    if covariance.shape[plates..] != [n, n] || !covariance.shape.iter().zip(outer).all(fits) {
-        return None;
-    }
-    let rows: usize = outer.iter().product();
-    let row_of = |row: usize| {
-        let (mut rest, mut place, mut stride) = (row, 0, 1);
-        for (full, own) in outer.iter().zip(&covariance.shape).rev() {
-            place += (rest % full).min(own - 1) * stride;
-            rest /= full;
-            stride *= own;
-        }
-        place
-    };
-    let of_row = |row: usize| (0..n).map(move |place| (row_of(row) * n + place) * n + place);
-    Some((0..rows).flat_map(of_row).map(|place| covariance.values[place]).collect())
 }
 
 /// An axis and those in which it is ragged, innermost first.
@@ -556,7 +575,7 @@ fn row_name(variable: &Variable, without: usize, row: usize) -> String {
 pub fn columns(variable: &Variable) -> Vec<&str> {
     match &variable.listed {
         Some(listed) => listed.names.iter().map(String::as_str).collect(),
-        None => variable.axes.iter().map(|(name, _)| name.as_str()).collect(),
+        None => variable.columns.iter().map(String::as_str).collect(),
     }
 }
 

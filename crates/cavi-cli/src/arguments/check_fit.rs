@@ -10,7 +10,8 @@ use super::{InputArguments, threads, whole};
 const CHECKED: &str = "\
 Data are drawn from the fit, latents from q and data given these, and compared with the data that it was made from: where a statistic of
 the data lies beyond that of every replicate, the model does not produce such data. Entries that are missing or held out of the fit are left
-out of both; rows of counts under Multinomial keep their totals. Data that are centred or scaled by the program are compared as the model sees them.
+out of both; rows of counts under Multinomial keep their totals. Data that are centred or scaled by the program are compared in the units in which they
+were given.
 
 Statistics: zeros (share of entries that are 0), mean, variance, dispersion (variance over mean), max, min, skewness, kurtosis (3 for a bell
 curve), rows and columns (variance over mean of the totals by the first and by the last axis), commonest and entropy (of classes).

@@ -57,11 +57,11 @@ Without an option the intervals are quantiles of q, the variational posterior. T
 each other in the posterior.
 
 --bootstrap N draws N data sets from the fit and fits each again, begun at the fit. Latents that intervals are asked for have their means
-there; what is a row's own and not asked for is drawn anew from its statement. Without VAR there are intervals of what rows share, or of
-all where they share nothing. With --rows AXIS, positions of that axis (documents, samples) are drawn with replacement from the data
-instead; what belongs to these rows has no interval then. Components that could have changed places or signs are put in the order of
-the fit. `percentile` intervals are quantiles of the refits; `basic` intervals turn the distances of the refits from the fit around, on the
-scale of logarithms for positive numbers and of log odds for probabilities.
+there; what is a row's own and not asked for is drawn anew from its statement, but for what the fit holds (`--fix`). Without VAR there are
+intervals of what rows share, or of all where they share nothing. With --rows AXIS, positions of that axis (documents, samples) are drawn
+with replacement from the data instead; what belongs to these rows has no interval then. Components that could have changed places or signs
+are put in the order of the fit. `percentile` intervals are quantiles of the refits; `basic` intervals turn the distances of the refits from
+the fit around, on the scale of logarithms for positive numbers and of log odds for probabilities.
 
 --linear-response takes variances from how the means of q answer to a small change of the log joint (Giordano, Broderick and Jordan 2018). It
 needs no other data, is exact where the posterior is Normal, and does not apply to points.

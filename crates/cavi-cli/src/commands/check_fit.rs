@@ -1,6 +1,6 @@
 //! `cavi check-fit DIR`: whether data drawn from a fit look like its own.
 
-use cavi::check_fit::{self, Asked, Row};
+use cavi::check_fit::{self, Asked, Row, shown};
 use cavi::reopen;
 
 use super::{fit, impute};
@@ -49,8 +49,12 @@ fn table(rows: &[Row], draws: usize) -> String {
             mark += &format!("  ({} replicates have a value)", row.replicates);
         }
         text += &format!(
-            "{:width$}  {statistic:10}  {observed:11.4}  {mean:11.4}  {lowest:11.4}  {highest:11.4}  {p:6.3}{mark}\n",
-            name(row)
+            "{:width$}  {statistic:10}  {:>11}  {:>11}  {:>11}  {:>11}  {p:6.3}{mark}\n",
+            name(row),
+            shown(*observed),
+            shown(*mean),
+            shown(*lowest),
+            shown(*highest)
         );
     }
     text

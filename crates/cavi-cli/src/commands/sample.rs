@@ -11,7 +11,7 @@ use crate::arguments::SampleArguments;
 use crate::failure::Failure;
 use crate::{table, terminal};
 
-/// So many elements of a variable are listed.
+/// So many elements of a variable are shown; `sample.json` has all.
 const MOST: usize = 200;
 
 /// Draws, writes, and prints tables of deterministic names and of what was asked for by name.
@@ -35,12 +35,21 @@ pub fn run(arguments: &SampleArguments) -> Result<(), Failure> {
     for (name, reason) in &sample.left_out {
         terminal::note(&format!("note: `{name}` has no draws: {reason}\n"));
     }
-    let texts = sample.drawn.iter().map(|own| text(&sample, own, !arguments.names.is_empty()));
+    let texts = sample.drawn.iter().map(|own| text(&sample, own, has_table(own, arguments)));
     terminal::print(&format!("{}written to {}\n", texts.collect::<String>(), out.display()))
 }
 
+/// Whether the numbers of a variable are told: of a deterministic name, and of a latent that is asked for by its name. Positions have no mean.
+fn has_table(own: &Drawn, arguments: &SampleArguments) -> bool {
+    match own.what {
+        What::Function => true,
+        What::Latent => !arguments.names.is_empty(),
+        What::Index => false,
+    }
+}
+
 /// A line of a variable; of a deterministic name, and of what is named, a table.
-fn text(sample: &Sample<'_>, own: &Drawn, is_named: bool) -> String {
+fn text(sample: &Sample<'_>, own: &Drawn, has_table: bool) -> String {
     let shape: Vec<String> = own.shape.iter().map(ToString::to_string).collect();
     let shape = if shape.is_empty() { "a number".to_owned() } else { shape.join(" x ") };
     let what = match own.what {
@@ -49,7 +58,7 @@ fn text(sample: &Sample<'_>, own: &Drawn, is_named: bool) -> String {
         What::Function => ", a function of draws",
     };
     let line = format!("{}: {} draws of {shape}{what}\n", own.name, sample.draws);
-    if own.what == What::Index || own.what == What::Latent && !is_named {
+    if !has_table {
         return line;
     }
     let mut head = sample.columns(own);
@@ -78,8 +87,8 @@ fn summary(arguments: &SampleArguments, sample: &Sample<'_>, seed: u64) -> Value
             What::Function => "function",
         };
         let mut json = json!({ "what": what, "axes": sample.columns(own), "shape": own.shape });
-        if own.what == What::Function {
-            json["elements"] = sample.cells(own).take(MOST).map(|cell| element(sample, own, cell)).collect();
+        if has_table(own, arguments) {
+            json["elements"] = sample.cells(own).map(|cell| element(sample, own, cell)).collect();
         }
         (own.name.clone(), json)
     };
@@ -93,7 +102,7 @@ fn summary(arguments: &SampleArguments, sample: &Sample<'_>, seed: u64) -> Value
     })
 }
 
-/// An element of a deterministic name.
+/// An element of a variable.
 fn element(sample: &Sample<'_>, own: &Drawn, cell: usize) -> Value {
     let spread = own.spread(cell);
     let mut json = json!({

@@ -152,6 +152,7 @@ mod tests {
             name: "w".to_owned(),
             group: Vec::new(),
             axes: vec![("row".to_owned(), labels(&["a", "bb"])), ("k".to_owned(), labels(&["0"]))],
+            columns: labels(&["row", "k"]),
             listed: None,
             parameter: "mean",
             signed: true,

@@ -1,5 +1,6 @@
 //! `cavi top DIR VAR`: the largest entries of a variable of a fit; `cavi top DIR --rank item --for user`: what comes first for whom.
 
+use cavi::components::StoredShares;
 use cavi::exclusive::By;
 use cavi::findings::Finding;
 use cavi::rank::{self, Asked, Rankings};
@@ -28,10 +29,10 @@ pub fn run(arguments: &TopArguments) -> Result<(), Failure> {
         TopBy::Lift => By::Lift,
         TopBy::Frex => By::Frex,
     };
-    let json = summary::json(&arguments.directory)?;
-    let shares = |axis: &str| cavi::components::stored(&json, axis);
+    let stored = StoredShares::open(&arguments.directory)?;
     for variable in &variables {
         let over = arguments.over.as_deref();
+        let shares = |axis: &str| stored.of(variable, axis);
         found.push(Finding::Top(summary::top_by(variable, over, arguments.n, by, &shares)?));
     }
     terminal::print(&findings::text(&found))

@@ -87,20 +87,23 @@ pub(crate) fn figure(of: &str, title: String, what: &str, matrix: &Matrix<'_>) -
             "low": short(low),
             "high": short(high),
             "full": short(full),
-            "values": base64(&levels(&shown, low, high)),
+            "unit": if full > 0.0 { full } else { 1.0 },
+            "values": base64(&in_units(&shown, full)),
         }),
         table: table(matrix),
     }
 }
 
-/// The entries on a scale from 0 to 65534 between the least and the largest, two bytes each, the lower first; 65535 is none.
-fn levels(values: &[f64], low: f64, high: f64) -> Vec<u8> {
-    let level = |own: &f64| match own.is_finite() {
-        true if high > low => (65534.0 * ((own - low) / (high - low))).round() as u16,
-        true => 0,
-        false => u16::MAX,
+/// The entries over the value from which on colours do not change, as numbers of single precision, four bytes each, the lowest first; none is no
+/// number. So each has its own digits, however far a few others are beyond.
+fn in_units(values: &[f64], full: f64) -> Vec<u8> {
+    let unit = if full > 0.0 { full } else { 1.0 };
+    let most = f64::from(f32::MAX);
+    let number = |own: &f64| match own.is_finite() {
+        true => (own / unit).clamp(-most, most) as f32,
+        false => f32::NAN,
     };
-    values.iter().flat_map(|own| level(own).to_le_bytes()).collect()
+    values.iter().flat_map(|own| number(own).to_le_bytes()).collect()
 }
 
 /// The size from which on colours do not change: the 99 % point of the sizes that are not 0, or the largest where that is near.
@@ -188,7 +191,17 @@ mod tests {
     }
 
     #[test]
-    fn levels_span_the_values() {
-        assert_eq!(levels(&[-1.0, 1.0, f64::NAN], -1.0, 1.0), [0, 0, 254, 255, 255, 255]);
+    fn an_outlier_leaves_the_others_their_digits() {
+        let back = |values: &[f64], full: f64| -> Vec<f64> {
+            let number = |own: &[u8]| full * f64::from(f32::from_le_bytes([own[0], own[1], own[2], own[3]]));
+            in_units(values, full).chunks(4).map(number).collect()
+        };
+        let values = [2.0, 9.99, 1e6, -0.001, 1e-30];
+        for (found, value) in back(&values, 9.99).into_iter().zip(values) {
+            assert!((found - value).abs() <= 1e-6 * value.abs(), "{found} for {value}");
+        }
+        assert!(back(&[f64::NAN, f64::INFINITY], 1.0).iter().all(|own| own.is_nan()));
+        // Values that single precision does not have are told apart by their unit.
+        assert!((back(&[1e-50, 5e-51], 1e-50)[1] / 5e-51 - 1.0).abs() < 1e-6);
     }
 }

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::vega;
-use crate::figure::{Axes, Figure, Table, short};
-use crate::html::{count, number};
+use crate::figure::{Axes, Figure, Table, digits_apart, text, written};
+use crate::html::count;
 
 const BINS: usize = 40;
 
@@ -14,18 +14,21 @@ pub(crate) fn figure(variable: &str, axis: &str, values: &[f64]) -> Figure {
     let (low, high) =
         finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), own| (low.min(own), high.max(own)));
     let bins = bins(finite(), low, high);
-    let rows: Vec<Value> = bins
-        .iter()
-        .map(|(from, to, own)| json!({ "from": short(*from), "to": short(*to), "count": own }))
-        .collect();
-    let cells = bins.iter().map(|(from, to, own)| vec![number(*from), number(*to), count(*own)]);
+    let digits = digits_apart(finite());
+    let row = |(from, to, own): &(f64, f64, usize)| {
+        let end = |value: f64| written(value, digits.max(6));
+        json!({ "from": end(*from), "to": end(*to), "count": own })
+    };
+    let rows: Vec<Value> = bins.iter().map(row).collect();
+    let text = |value: f64| text(value, digits);
+    let cells = bins.iter().map(|(from, to, own)| vec![text(*from), text(*to), count(*own)]);
     let spec = json!({
         "data": { "values": rows },
         "width": "container",
         "height": 160,
         "mark": { "type": "bar" },
         "encoding": {
-            "x": { "field": "from", "type": "quantitative", "bin": "binned", "axis": { "title": variable, "format": ".5~g" } },
+            "x": { "field": "from", "type": "quantitative", "bin": "binned", "axis": { "title": variable, "format": format!(".{}~g", digits.max(5)) } },
             "x2": { "field": "to" },
             "y": { "field": "count", "type": "quantitative", "axis": { "title": format!("positions of {axis}") } },
             "tooltip": [{ "field": "from" }, { "field": "to" }, { "field": "count" }],
@@ -62,6 +65,17 @@ fn bins(values: impl Iterator<Item = f64>, low: f64, high: f64) -> Vec<(f64, f64
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bins_far_from_zero_have_a_width() {
+        let values: Vec<f64> = (0..80).map(|own| 1_234_567.0 + 0.05 * f64::from(own)).collect();
+        let figure = figure("m", "obs", &values);
+        let rows = figure.drawing["spec"]["data"]["values"].as_array().expect("bins").clone();
+        // A fortieth of 3.95.
+        let width = |own: &Value| own["to"].as_f64().unwrap_or(0.0) - own["from"].as_f64().unwrap_or(0.0);
+        assert!(rows.iter().all(|own| (width(own) - 0.09875).abs() < 0.01), "{rows:?}");
+        assert_ne!(figure.table.rows[0][0], figure.table.rows[0][1]);
+    }
 
     #[test]
     fn every_value_is_in_one_bin() {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{key, keyed, vega};
-use crate::figure::{Axes, Figure, Table, short};
-use crate::html::{count, number};
+use crate::figure::{Axes, Figure, Table, digits_apart, text, written};
+use crate::html::count;
 
 /// A number with its interval.
 pub(crate) struct Interval {
@@ -29,12 +29,14 @@ pub(crate) fn figure(
         let (low, high) = own.ends.unwrap_or((own.mean, own.mean));
         [if own.mean.is_finite() { own.mean } else { high }, low]
     };
+    let digits = digits_apart(intervals.iter().flat_map(spread));
     let all = intervals.iter().flat_map(spread).filter(|own| own.is_finite());
     let (least, most) = all.fold((f64::INFINITY, 0.0_f64), |(low, high), own| (low.min(own), high.max(own)));
     let is_wide = !signed && least > 0.0 && most / least > 1000.0;
     // The powers of ten alone are named.
     let decades = is_wide.then(|| (most / least).log10().clamp(3.0, 8.0) as usize);
     let row = |(place, own): (usize, &Interval)| {
+        let short = |value: f64| written(value, digits.max(6));
         let mut row = json!({ "key": key(place, &own.label), "label": own.label, "value": short(own.mean) });
         if let Some((low, high)) = own.ends {
             row["low"] = short(low);
@@ -42,6 +44,7 @@ pub(crate) fn figure(
         }
         row
     };
+    let number = |value: f64| text(value, digits);
     let cells = intervals.iter().map(|own| {
         let mut cells = vec![own.label.clone(), number(own.mean)];
         if has_ends {
@@ -78,7 +81,7 @@ pub(crate) fn figure(
         axes: Axes::new(variable, axis),
         title: format!("{variable} by {axis}"),
         note,
-        drawing: vega(spec(variable, axis, rows, has_ends, signed, decades)),
+        drawing: vega(spec(variable, axis, rows, has_ends, signed, (decades, digits))),
         table: Table::new(head, 1, cells),
     }
 }
@@ -89,12 +92,13 @@ fn spec(
     rows: Vec<Value>,
     has_ends: bool,
     signed: bool,
-    decades: Option<usize>,
+    (decades, digits): (Option<usize>, usize),
 ) -> Value {
     let count = rows.len();
     let y = keyed();
     let scale = if decades.is_some() { json!({ "type": "log" }) } else { json!({ "zero": signed }) };
-    let mut below = json!({ "title": variable, "format": ".5~g", "labelOverlap": true });
+    let mut below =
+        json!({ "title": variable, "format": format!(".{}~g", digits.max(5)), "labelOverlap": true });
     if let Some(decades) = decades {
         below["tickCount"] = json!(decades);
     }
@@ -136,6 +140,16 @@ fn spec(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn intervals_far_from_zero_keep_their_ends() {
+        let interval =
+            |at: f64| Interval { label: "a".to_owned(), mean: at, ends: Some((at - 0.25, at + 0.25)) };
+        let figure = figure("m", "unit", &[interval(1_234_568.0), interval(1_234_570.0)], 0, true);
+        let row = &figure.drawing["spec"]["data"]["values"][0];
+        assert_eq!((&row["low"], &row["high"]), (&json!(1_234_567.75), &json!(1_234_568.25)));
+        assert_eq!(figure.table.rows[0][1..], ["1234568", "1234567.75", "1234568.25"]);
+    }
 
     #[test]
     fn an_infinite_mean_has_an_interval_and_no_point() {

@@ -43,6 +43,7 @@ pub(crate) fn figure(traces: &[Trace]) -> Option<Figure> {
         scale["domain"] = json!(domain);
         note += " The first sweeps are far below what is shown: the table has them.";
     }
+    let names: Vec<&str> = traces.iter().map(|own| own.name.as_str()).collect();
     let mut spec = json!({
         "data": { "values": rows },
         "width": "container",
@@ -51,12 +52,13 @@ pub(crate) fn figure(traces: &[Trace]) -> Option<Figure> {
         "encoding": {
             "x": { "field": "sweep", "type": "quantitative", "axis": { "title": "sweep" } },
             "y": { "field": "elbo", "type": "quantitative", "scale": scale, "axis": { "title": "ELBO" } },
-            "color": { "field": "run", "type": "nominal", "legend": legend.clone() },
+            // In the order of the runs: by their names run 10 would stand before run 2.
+            "color": { "field": "run", "type": "nominal", "sort": null, "scale": { "domain": names }, "legend": legend.clone() },
             "tooltip": [{ "field": "run" }, { "field": "sweep" }, { "field": "elbo", "format": ".6~f" }],
         },
     });
     if traces.len() > COLOURS {
-        spec["encoding"]["strokeDash"] = json!({ "field": "run", "type": "nominal", "legend": legend });
+        spec["encoding"]["strokeDash"] = json!({ "field": "run", "type": "nominal", "sort": null, "scale": { "domain": names }, "legend": legend });
     }
     Some(Figure {
         name: "bound".to_owned(),
@@ -88,10 +90,10 @@ fn close_up(traces: &[Trace]) -> Option<[f64; 2]> {
 /// A point for the bound of each restart; nothing of a single run.
 pub(crate) fn restarts(summary: &Value) -> Option<Figure> {
     let runs = summary["runs"].as_array().filter(|own| own.len() > 1)?;
+    // Several runs may end at one bound: the one that is kept has the seed of the fit too.
+    let is_kept = |run: &Value| run["elbo"] == summary["elbo"] && run["seed"] == summary["seed"];
     let point = |(place, run): (usize, &Value)| {
-        Some(
-            json!({ "run": place + 1, "elbo": exact(run["elbo"].as_f64()?), "kept": run["elbo"] == summary["elbo"] }),
-        )
+        Some(json!({ "run": place + 1, "elbo": exact(run["elbo"].as_f64()?), "kept": is_kept(run) }))
     };
     let rows: Vec<Value> = runs.iter().enumerate().filter_map(point).collect();
     let cells = runs.iter().enumerate().map(|(place, run)| {
@@ -144,6 +146,20 @@ mod tests {
         let figure = restarts(&summary).expect("two runs");
         let drawn = format!("{:?}", figure.drawing);
         assert!(drawn.contains("-1234567.1") && drawn.contains("-1234569.9"), "{drawn}");
+    }
+
+    #[test]
+    fn runs_stand_in_their_order_and_one_is_kept() {
+        let names: Vec<String> = (1..12).map(|run| format!("run {run}")).collect();
+        let traces: Vec<Trace> =
+            names.iter().map(|name| Trace { name: name.clone(), points: vec![(1.0, -1.0)] }).collect();
+        let figure = figure(&traces).expect("runs with bounds");
+        assert_eq!(figure.drawing["spec"]["encoding"]["color"]["scale"]["domain"], json!(names));
+        let run = |seed: u64| json!({ "elbo": -1.5, "seed": seed });
+        let summary = json!({ "elbo": -1.5, "seed": 1, "runs": [run(0), run(1), run(2)] });
+        let figure = restarts(&summary).expect("three runs");
+        let rows = figure.drawing["spec"]["data"]["values"].as_array().expect("points").clone();
+        assert_eq!(rows.iter().map(|own| own["kept"] == true).collect::<Vec<bool>>(), [false, true, false]);
     }
 
     #[test]

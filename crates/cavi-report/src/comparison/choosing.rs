@@ -16,6 +16,8 @@ pub(crate) struct Choosing {
     over: Vec<String>,
     /// For each fit its name, the values of these numbers, and its bound where that is comparable.
     fits: Vec<(String, Vec<f64>, Option<f64>)>,
+    /// What is predicted of held-out entries: a probability, a density, or of some arrays the one and of others the other.
+    predictive: String,
     /// The choice, with the places of its candidates among the fits.
     choice: Option<(Choice, Vec<usize>)>,
     /// What is suggested and why, or why nothing is.
@@ -64,7 +66,21 @@ impl Choosing {
             None => "No value is suggested: that takes fits with other values of which the same entries were held out, as `cavi choose` makes them."
                 .to_owned(),
         };
-        Ok(Some(Choosing { over, fits, choice: choice.map(|own| (own, places)), reason: Some(reason) }))
+        let mut kinds: Vec<&str> = Vec::new();
+        for place in &places {
+            let arrays = heldout.entries[*place].iter().flatten();
+            kinds.extend(arrays.map(|own| sides[*place].predictive(&own.array)));
+        }
+        kinds.sort_unstable();
+        kinds.dedup();
+        let predictive = if kinds.is_empty() { "density".to_owned() } else { kinds.join(" or ") };
+        Ok(Some(Choosing {
+            over,
+            fits,
+            predictive,
+            choice: choice.map(|own| (own, places)),
+            reason: Some(reason),
+        }))
     }
 
     /// `topic`, or `topic and a`.
@@ -111,7 +127,10 @@ impl Choosing {
             chart(
                 "score",
                 format!("Held-out score over {over}"),
-                "The log predictive density of a unit of what was held out of all, with one standard error over entries to either side. Suggested is the smallest value that is below the best by at most one standard error of their paired difference.",
+                &format!(
+                    "The log predictive {} of a unit of what was held out of all, with one standard error over entries to either side. Suggested is the smallest value that is below the best by at most one standard error of their paired difference.",
+                    self.predictive
+                ),
                 "score of a unit",
                 steps(&score),
             );

@@ -174,7 +174,8 @@ impl HeldOut {
         let of = self.entries[places[0]].as_ref().and_then(|own| own.get(array)).map_or(0.0, ByEntry::units);
         let whose = if places.len() > 1 { "all" } else { sides[places[0]].name.as_str() };
         let note = format!(
-            "The log predictive density of each of {} units that were held out of {whose}, the larger the better; lines are one standard error over entries to either side.",
+            "The log predictive {} of each of {} units that were held out of {whose}, the larger the better; lines are one standard error over entries to either side.",
+            sides[places[0]].predictive(name),
             shown(of)
         );
         points::figure(

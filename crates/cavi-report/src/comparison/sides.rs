@@ -86,10 +86,20 @@ impl Side {
         all
     }
 
-    /// What tells data apart: the hashes of their files in order; where there are no files, the sizes along which they lie, and the built-in
+    /// What is predicted of the entries of an array: a probability, or a density.
+    pub fn predictive(&self, array: &str) -> &'static str {
+        let model = &self.compiled.model;
+        match model.symbols.find(array).is_some_and(|own| cavi::heldout::gives_probabilities(model, own)) {
+            true => "probability",
+            false => "density",
+        }
+    }
+
+    /// What tells data apart: the hashes of their files and of arrays in memory, in order; where there are no files, the sizes along which they lie, and the built-in
     /// program that carries them.
     fn data(&self) -> (Vec<String>, Vec<String>, Option<&str>) {
         let mut hashes: Vec<String> = cavi::data_files::stored(&self.stored.summary).into_values().collect();
+        hashes.extend(cavi::data_files::stored_in_memory(&self.stored.summary).into_values());
         hashes.sort();
         let all = self.summary()["sizes"].as_object().into_iter().flatten();
         let along = all.filter(|(axis, _)| !is_of_components(&self.compiled.model, axis));

@@ -9,6 +9,7 @@ use crate::bind::Existing;
 use crate::dimensions::Declared;
 use crate::heldout::unflat;
 use crate::prepare::Problem;
+use crate::rank::pair;
 use crate::rows::{Repeated, RowWeights};
 
 /// Entries that are looked at together.
@@ -99,7 +100,13 @@ pub(super) fn groups(
         None => vec![None],
     };
     let mut order: BTreeMap<&Option<String>, usize> = BTreeMap::new();
-    let mut found: Vec<(Group, [BTreeMap<usize, u32>; 2])> = Vec::new();
+    let mut found: Vec<(Group, [BTreeMap<usize, u32>; 2], [Vec<u32>; 2])> = Vec::new();
+    // A pair of `i < j` belongs to both of its sides, as a row and as a column.
+    let other_side = |dimension: usize| match pair(own) {
+        Some((first, second)) if dimension == first => Some(second),
+        Some((first, second)) if dimension == second => Some(first),
+        _ => None,
+    };
     let existing = Existing::of(symbols, &bound.axes, own);
     for cell in 0..shape.iter().product() {
         let place = unflat(&shape, cell);
@@ -122,9 +129,9 @@ pub(super) fn groups(
                 columns: none,
                 units: None,
             };
-            found.push((new, [BTreeMap::new(), BTreeMap::new()]));
+            found.push((new, [BTreeMap::new(), BTreeMap::new()], [Vec::new(), Vec::new()]));
         }
-        let (group, [rows, columns]) = &mut found[group];
+        let (group, [rows, columns], [other_rows, other_columns]) = &mut found[group];
         group.cells.push(cell);
         group.values.push(value);
         group.weights.push(weight);
@@ -134,8 +141,17 @@ pub(super) fn groups(
         };
         group.rows.0.push(next(rows, dimensions.first().map_or(0, |own| at(own, &place))));
         group.columns.0.push(next(columns, dimensions.last().map_or(0, |own| at(own, &place))));
+        other_rows.extend(other_side(0).map(|side| next(rows, place[side])));
+        let last = dimensions.len().saturating_sub(1);
+        other_columns.extend(other_side(last).map(|side| next(columns, place[side])));
     }
-    let finish = |(mut group, [rows, columns]): (Group, [BTreeMap<usize, u32>; 2])| {
+    let finish = |(mut group, [rows, columns], [other_rows, other_columns]): (
+        Group,
+        [BTreeMap<usize, u32>; 2],
+        [Vec<u32>; 2],
+    )| {
+        group.rows.0.extend(other_rows);
+        group.columns.0.extend(other_columns);
         (group.rows.1, group.columns.1) = (rows.len(), columns.len());
         group.units = units(problem, id, &shape, &group.cells);
         let mut values = std::mem::take(&mut group.values);

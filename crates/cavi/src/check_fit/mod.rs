@@ -43,6 +43,7 @@ use crate::{seeds, streams};
 use groups::{Group, groups};
 pub use pareto::k_hat;
 pub use statistics::{ALL, Statistic};
+pub use verdict::shown;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]

@@ -108,7 +108,8 @@ impl Statistic {
     }
 
     /// Its value; NaN where it has none. Each of the `values` counts as often as it weighs; `rows` and `columns` are the places of each entry on
-    /// the first and on the last axis, from 0 to the number that stands beside them.
+    /// the first and on the last axis, from 0 to the number that stands beside them. Where entries are pairs without an order, the places of one
+    /// side of all of them are followed by those of the other.
     pub fn value(
         self,
         values: &[f64],
@@ -170,13 +171,15 @@ impl Weighted<'_> {
         }
         let mut own = vec![f64::NAN; count];
         let mut is_alike = true;
-        for (place, weight) in places.iter().zip(self.weights) {
+        // The places of the other sides of pairs come behind those of the first ones.
+        let weights_of = || self.weights.iter().cycle();
+        for (place, weight) in places.iter().zip(weights_of()) {
             let own = &mut own[*place as usize];
             is_alike &= own.is_nan() || *own == *weight;
             *own = *weight;
         }
         let mut totals = vec![0.0; count];
-        for ((value, weight), place) in self.values.iter().zip(self.weights).zip(places) {
+        for (place, (value, weight)) in places.iter().zip(self.values.iter().cycle().zip(weights_of())) {
             totals[*place as usize] += if is_alike { *value } else { weight * value };
         }
         let weights = if is_alike { own } else { vec![1.0; count] };
@@ -232,6 +235,19 @@ mod tests {
                 of(statistic)
             );
         }
+    }
+
+    /// The three pairs of three nodes: the totals of the nodes are 1 + 2, 1 + 4 and 2 + 4, whichever side they stand on.
+    #[test]
+    fn a_pair_belongs_to_both_of_its_sides() {
+        let of = |values: &[f64], places: &[u32]| {
+            Statistic::Rows.value(values, &[1.0; 3], (places, 3), (&[0; 3], 1))
+        };
+        // Deviations of -5/3, 1/3 and 4/3 from 14/3.
+        let expected = 42.0 / 9.0 / 3.0 / (14.0 / 3.0);
+        // (0, 1), (0, 2), (1, 2), and the same with the nodes turned around: (1, 2) is (0, 1).
+        assert!((of(&[1.0, 2.0, 4.0], &[0, 0, 1, 1, 2, 2]) - expected).abs() < 1e-12);
+        assert!((of(&[4.0, 2.0, 1.0], &[0, 0, 1, 1, 2, 2]) - expected).abs() < 1e-12);
     }
 
     /// Rows, and columns, that count twice or not at all are those that stand twice or not at all.

@@ -4,6 +4,20 @@ use cavi_families::Prediction;
 
 use super::Row;
 use super::statistics::Statistic;
+use crate::summary::digits;
+
+/// A number with four decimals, or of another size with five digits that matter.
+///
+/// # Example
+/// ```
+/// assert_eq!([0.0, 46.5, 1e-6, -0.05].map(cavi::check_fit::shown), ["0.0000", "46.5000", "1.0000e-6", "-0.05"]);
+/// ```
+pub fn shown(value: f64) -> String {
+    match value == 0.0 || !value.is_finite() || (0.1..1e6).contains(&value.abs()) {
+        true => format!("{value:.4}"),
+        false => digits(value, 5),
+    }
+}
 
 /// A sentence; `None` where the data lie among the replicates.
 pub(super) fn verdict(row: &Row, statistic: Statistic, prediction: Prediction) -> Option<String> {
@@ -26,7 +40,7 @@ pub(super) fn verdict(row: &Row, statistic: Statistic, prediction: Prediction) -
         | Statistic::Kurtosis
         | Statistic::Rows
         | Statistic::Columns
-        | Statistic::Entropy => (format!("{:.4}", row.mean), format!("{:.4}", row.observed)),
+        | Statistic::Entropy => (shown(row.mean), shown(row.observed)),
     };
     let (what, meaning) = meaning(statistic, is_more);
     let remedy = remedy(statistic, is_more, prediction).map(|own| format!("; {own}")).unwrap_or_default();

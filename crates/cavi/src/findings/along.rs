@@ -6,9 +6,7 @@ use cavi_algebra::{ArrayId, AxisId, Support};
 use cavi_families::marginal::Marginal;
 
 use super::{MOST_ROWS, Place, View, for_each};
-use crate::posterior::arrays;
-use crate::summary::marginals_of;
-use cavi_files::DenseArray;
+use crate::summary::{Spread, spread_of};
 
 /// Between these levels lies an interval of 90 %.
 pub const LEVELS: (f64, f64) = (0.05, 0.95);
@@ -158,11 +156,13 @@ impl View<'_> {
     /// As [`View::bars`].
     pub(super) fn curves(&self, variable: ArrayId, axis: AxisId) -> Vec<Curves> {
         let Some(mean) = self.mean(variable) else { return Vec::new() };
-        let marginals = self.marginals(variable);
+        let marginals = self.spread(variable).marginals;
         let curve = |(name, cells): (String, Vec<usize>)| Curve {
             name,
             mean: cells.iter().map(|cell| mean.values[*cell]).collect(),
-            band: marginals.as_ref().map(|own| cells.iter().map(|cell| ends(own[*cell])).collect()),
+            band: marginals
+                .as_ref()
+                .and_then(|own| cells.iter().map(|cell| ends(*own.get(*cell)?)).collect()),
         };
         let of = |Along { labels, rows, more }: Along| Curves {
             variable: self.name(variable),
@@ -176,7 +176,7 @@ impl View<'_> {
 
     pub(super) fn intervals(&self, variable: ArrayId) -> Option<Intervals> {
         let mean = self.mean(variable)?;
-        let marginals = self.marginals(variable);
+        let Spread { marginals, deviations } = self.spread(variable);
         let mut rows = Vec::new();
         let mut cell = 0;
         for_each(&mean.shape, |position| {
@@ -186,12 +186,12 @@ impl View<'_> {
                 [(axis, position)] => self.label(axis, position),
                 _ => self.place(&place),
             };
-            let marginal = marginals.as_ref().map(|own| own[cell]);
+            let sd = deviations.as_ref().and_then(|own| own.get(cell).copied());
             rows.push(Interval {
                 label,
                 mean: mean.values[cell],
-                sd: marginal.and_then(Marginal::deviation),
-                ends: marginal.map(ends),
+                sd: sd.filter(|own| !own.is_nan()),
+                ends: marginals.as_ref().and_then(|own| ends(*own.get(cell)?)),
             });
             cell += 1;
         });
@@ -202,20 +202,16 @@ impl View<'_> {
         Some(Intervals { variable: self.name(variable), signed, rows })
     }
 
-    /// The distributions of the entries of a variable under q, in C order; `None` where q has none of single numbers, and of a ragged variable.
-    fn marginals(&self, variable: ArrayId) -> Option<Vec<Marginal>> {
-        let name = self.name(variable);
-        let all = arrays(self.problem, self.parameters);
-        let find = |parameter: &str| -> Option<DenseArray> {
-            let own = all.iter().find(|own| own.name == format!("{name}.{parameter}"))?;
-            Some(DenseArray { shape: own.shape.clone(), values: own.values.clone() })
-        };
-        marginals_of(&find("mean")?, &|parameter| Ok(find(parameter))).ok().flatten()
+    /// How the entries of a variable are spread under q, in C order.
+    fn spread(&self, variable: ArrayId) -> Spread {
+        spread_of(self.problem, self.parameters, variable)
     }
 }
 
-fn ends(marginal: Marginal) -> (f64, f64) {
-    (marginal.quantile(LEVELS.0), marginal.quantile(LEVELS.1))
+/// The ends of an interval; `None` where the quantiles are not known.
+fn ends(marginal: Marginal) -> Option<(f64, f64)> {
+    let (low, high) = (marginal.quantile(LEVELS.0), marginal.quantile(LEVELS.1));
+    (!low.is_nan() && !high.is_nan()).then_some((low, high))
 }
 
 /// The substitutions of labels such as `A[C>A]A`, each with the places of its contexts; nothing where a label has another form.

@@ -78,7 +78,7 @@ impl Source {
         self.members.iter().map(|(_, places)| places.len()).sum()
     }
 
-    /// A draw of every variable of the block; of a point its value.
+    /// A draw of every variable of the block; of a point its value, and of what is observed or held what it is.
     pub fn draw(
         &self,
         equations: &Equations,
@@ -252,7 +252,7 @@ impl Source {
         let batch = self.layout.batch();
         match &self.observed {
             None => family.sample(&batch, &views(columns), rng, &mut drawn),
-            // An observed entry is a point mass and is not drawn. Any distribution may stand in its place.
+            // An observed entry is a point mass and is not drawn: any distribution stands in its place, and its value is put there after.
             Some(observed) => {
                 let mut proper = columns.clone();
                 family.start(&batch, &mut ChaCha8Rng::seed_from_u64(0), &mut views_mut(&mut proper));
@@ -265,6 +265,7 @@ impl Source {
                     }
                 }
                 family.sample(&batch, &views(&own), rng, &mut drawn);
+                observed.put(&mut drawn);
             }
         }
         show(&drawn);

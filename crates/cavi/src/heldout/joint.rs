@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::OnceLock;
 
 use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, Mode, Subscript};
 use cavi_derivation::copy::{Copy, copy};
@@ -17,7 +16,7 @@ use cavi_numerics::Threads;
 
 use super::batch::{Batch, Place, Target, World};
 use super::draws::{Source, is_certain};
-use super::predict::{CHUNK, Predictor, placed_letters, unflat};
+use super::predict::{CHUNK, placed_letters, unflat};
 use crate::bind::Existing;
 use crate::reopen::Reopened;
 use crate::streams;
@@ -92,18 +91,6 @@ pub(crate) fn log_weights(
         .map(|index| bound.shape(&equations.symbols, index.into()))
         .collect();
     let parameters = &fit.parameters;
-    let predictor = Predictor {
-        model,
-        equations,
-        bound,
-        parameters,
-        seed,
-        threads: Threads::one(),
-        entries: &problem.binding.entries,
-        given_totals: false,
-        written_out: OnceLock::new(),
-    };
-    let observed_in = |array, values| predictor.observed_in(array, values);
     let each = |draw: usize| {
         if is_stopped() {
             return f64::NAN;
@@ -114,7 +101,7 @@ pub(crate) fn log_weights(
         for source in &sources {
             let (values, own) = source.draw_with_density(equations, parameters, &mut rng);
             log_q += own;
-            drawn.extend(values.into_iter().map(|(array, values)| (array, observed_in(array, values))));
+            drawn.extend(values.into_iter().map(|(array, values)| (array, BoundArray::full(values))));
         }
         let mut arrays: Vec<Option<&BoundArray>> = bound.arrays.iter().map(Option::as_ref).collect();
         drawn.iter().for_each(|(array, values)| arrays[array.index()] = Some(values));

@@ -501,7 +501,7 @@ impl Predictor<'_> {
         let mut drawn: Vec<(ArrayId, BoundArray)> = Vec::new();
         for source in sources {
             let own = source.draw(self.equations, self.parameters, &mut rng);
-            drawn.extend(own.into_iter().map(|(array, own)| (array, self.observed_in(array, own))));
+            drawn.extend(own.into_iter().map(|(array, own)| (array, BoundArray::full(own))));
         }
         drawn
     }

@@ -230,6 +230,8 @@ pub fn bootstrap(
     let at_rest = wanted.iter().map(shown).collect::<Vec<Vec<f64>>>();
     notes.extend(went_on(&at_rest, &variables, "when it went on before its refits"));
     notes.extend(too_few(means.len(), asked.level));
+    notes.extend(wanted.iter().zip(&variables).filter_map(|(own, variable)| unmoved(problem, own, variable)));
+    notes.extend(variables.iter().filter_map(apart));
     let (method, how) = match &asked.draws {
         Draws::Fit => {
             ("bootstrap", "parametric bootstrap: fits to data that were drawn from the fit".to_owned())
@@ -262,6 +264,52 @@ fn too_few(refits: usize, level: f64) -> Option<String> {
         percent(level),
         percent(((1.0 - 2.0 / count) * 1e4).round() / 1e4)
     ))
+}
+
+/// Whether the refits left a number where it is in the fit, rounding apart; `largest` is the size of the largest mean of the variable.
+fn is_still(own: &Interval, largest: f64) -> bool {
+    own.sd <= STILL * largest
+        && (own.low - own.mean).abs().max((own.high - own.mean).abs()) <= STILL * largest
+}
+
+/// What there is to say where numbers are the same in all refits though nothing holds them: no data touch them, and they have what their prior says.
+fn unmoved(problem: &Problem, target: &Target, variable: &Variable) -> Option<String> {
+    let largest = variable.intervals.iter().map(|own| own.mean.abs()).fold(0.0, f64::max);
+    if problem.binding.fixed.contains(&target.array) {
+        return None;
+    }
+    // On the edge of what it may be a number can stay in fits to data that touch it.
+    let support = problem.model.symbols.array(target.array).support;
+    let is_free = |own: &Interval| is_still(own, largest) && link(support, own.mean).is_finite();
+    let still: Vec<&Interval> = variable.intervals.iter().filter(|own| is_free(own)).collect();
+    let first = still.first()?;
+    let name = &variable.name;
+    let labels = first.labels.join(", ");
+    let which = match (still.len(), labels.is_empty()) {
+        (_, true) => format!("`{name}` is the same"),
+        (1, _) => format!("`{name}` at {labels} is the same"),
+        (count, _) => format!("{count} numbers of `{name}` (the first at {labels}) are the same"),
+    };
+    Some(format!(
+        "{which} in all refits: as no other data move what the data do not touch, that is no certainty, and an interval of no width \
+         says nothing there. `cavi intervals DIR {name}` has the quantiles of q"
+    ))
+}
+
+/// What there is to say where intervals leave the means of the fit out.
+fn apart(variable: &Variable) -> Option<String> {
+    let largest = variable.intervals.iter().map(|own| own.mean.abs()).fold(0.0, f64::max);
+    let is_outside =
+        |own: &&Interval| own.mean < own.low - STILL * largest || own.mean > own.high + STILL * largest;
+    let count = variable.intervals.iter().filter(is_outside).count();
+    (count > 0).then(|| {
+        format!(
+            "{count} of {} intervals of `{}` leave the mean of the fit out: fits to data drawn from the fit come to something else than the \
+             fit itself, so that it is biased there by more than its spread, as a fit that shrinks towards its prior is",
+            variable.intervals.len(),
+            variable.name
+        )
+    })
 }
 
 /// By how many of the standard deviations of the refits a mean moves before the refits for a fit to be called unfinished.
@@ -407,7 +455,7 @@ impl Setting<'_> {
         });
         Variable {
             name: symbols.array(own.array).name.clone(),
-            columns: labelled.columns(&own.mean.axes),
+            columns: labelled.columns(own.array),
             intervals: intervals.collect(),
         }
     }

@@ -3,12 +3,13 @@
 //! The fit as a truth: latents whose intervals are asked for, and those that rows share, have their means under q. Latents of rows that are not
 //! asked for are drawn anew from their statements given these, since other data have other rows: a bootstrap that held them would have the rows
 //! of the fit in each of its data sets, and shares of classes and spreads of factors would vary too little. What cannot be drawn
-//! (a flat prior, an axis without rows) is held as well; what takes classes and is not drawn anew is drawn from q.
+//! (a flat prior, an axis without rows) is held as well; what takes classes and is not drawn anew is drawn from q. What the fit holds at given
+//! values (`--fix`) has these in all of its data sets, as the fits to them have: it is part of what the fit knows.
 
 use std::collections::BTreeSet;
 
 use cavi_algebra::{ArrayId, Mode, Support};
-use cavi_executor::Parameters;
+use cavi_executor::{BoundArray, Parameters};
 use rand_chacha::ChaCha8Rng;
 
 use crate::bind::DataError;
@@ -16,6 +17,14 @@ use crate::heldout::sources;
 use crate::means::mean;
 use crate::prepare::Problem;
 use crate::rows::RowAxes;
+
+/// Whether every entry of an array is given.
+fn is_whole(array: &BoundArray) -> bool {
+    match array {
+        BoundArray::Dense { observed, .. } => observed.as_ref().is_none_or(|own| !own.contains(&false)),
+        BoundArray::Sparse { .. } => !array.has_missing(),
+    }
+}
 
 /// What becomes of each latent.
 pub(super) struct Held {
@@ -49,9 +58,11 @@ impl Held {
             let together = block.map_or(vec![array], |own| own.members.clone());
             let is_own = |own: &ArrayId| rows.as_ref().is_some_and(|rows| rows.has_rows(*own));
             let is_asked = together.iter().any(|own| asked.contains(own));
+            let is_given = binding.bound.arrays[array.index()].as_ref().is_some_and(is_whole);
             let is_fixed = block.is_some_and(|own| own.mode == Mode::Fixed);
             let is_drawn = !statement.family.parameters().is_empty();
-            if is_implicit || !is_asked && !is_fixed && is_drawn && together.iter().all(is_own) {
+            let is_free = !is_asked && !is_fixed && !is_given;
+            if is_implicit || is_free && is_drawn && together.iter().all(is_own) {
                 held.anew.insert(array);
                 continue;
             }

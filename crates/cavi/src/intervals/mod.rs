@@ -16,7 +16,7 @@ mod tilt;
 
 use std::path::Path;
 
-use cavi_algebra::{ArrayId, AxisId, Mode, Support};
+use cavi_algebra::{ArrayId, Mode, Support};
 use cavi_executor::Parameters;
 use cavi_families::marginal::Marginal;
 use cavi_files::{Cell, CsvText};
@@ -267,8 +267,8 @@ fn reason_against(problem: &Problem, array: ArrayId) -> Option<&'static str> {
 struct Labelled<'a>(&'a Problem);
 
 impl Labelled<'_> {
-    fn columns(&self, axes: &[AxisId]) -> Vec<String> {
-        axes.iter().flat_map(|axis| Dimension::new(self.0, *axis).names()).collect()
+    fn columns(&self, array: ArrayId) -> Vec<String> {
+        Dimension::of(self.0, array).iter().flat_map(Dimension::names).collect()
     }
 
     fn labels(&self, own: &Mean, cell: usize) -> Vec<String> {

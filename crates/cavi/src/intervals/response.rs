@@ -126,7 +126,7 @@ pub fn response(
         });
         variables.push(Variable {
             name: array.name.clone(),
-            columns: labelled.columns(&own.mean.axes),
+            columns: labelled.columns(own.array),
             intervals: intervals.collect(),
         });
         at_rest.push(centres);

@@ -3,7 +3,8 @@
 //! A row is a position on all axes of the data but the one that is ranked. Its candidates are the positions whose entry the fit was not given: those
 //! that it was given (observed, and not 0 where what is not listed is 0) are left out. The gain of a candidate is its held-out value, 0
 //! where there is none; it is relevant where that is above 0. Rows without a relevant candidate are left out, and the metrics of
-//! the others averaged:
+//! the others averaged. A pair of `i < j` has no order: it stands in the rows of both of its sides, with the other one as the candidate.
+//!
 //!
 //! - `ndcg@k`: `DCG = sum_r gain_r / log2(r + 1)` over the first k ranks, over that of the best order. Candidates of the same score share
 //!   the discounts of their ranks, as in scikit-learn's `ndcg_score`.
@@ -16,7 +17,8 @@
 //!   expected number of held-out units.
 //!
 //! Popularity ranks by how much the fit was given along the ranked axis (units of counts, else entries; zeros of `absent = 0` are none); for `rmse` and
-//! `mae` it is the mean of what was given there, these zeros among it.
+//! `mae` it is the mean of what was given there, these zeros among it. What was given at either side of a pair counts there, and a pair is met by the
+//! mean of both sides.
 //!
 //! Data that are scored as they are, since nothing is fitted to them, were given as a whole and yet predicted by what stands above them alone: all of
 //! their entries are candidates, what they are expected to be is what their statement says, and there is no popularity.
@@ -34,7 +36,7 @@ use crate::error::Error;
 use crate::heldout::{expected, is_as_given, stated, unflat};
 use crate::prepare::Problem;
 
-use super::{dimension_of, is_seen};
+use super::{at_home, dimension_of, is_seen, pair};
 
 /// More entries than these are not gone through one by one.
 const CELLS: usize = 1 << 26;
@@ -383,6 +385,15 @@ impl Measuring<'_> {
         Ok((entries, values))
     }
 
+    /// The dimensions along which positions are those of one: both of a pair without an order.
+    fn ends(&self, dimension: usize) -> Vec<usize> {
+        let array = self.given.equations.symbols.array(self.hidden.array);
+        match pair(array) {
+            Some((first, second)) if dimension == first || dimension == second => vec![first, second],
+            _ => vec![dimension],
+        }
+    }
+
     /// What was given along a dimension: how much, and its mean over all entries there. How the data were written changes neither: a zero of
     /// `absent = 0` counts for the mean whether it is listed or not.
     fn popularity(&self, dimension: usize) -> (Vec<f64>, Vec<f64>) {
@@ -394,6 +405,7 @@ impl Measuring<'_> {
         let cells = shape.iter().copied().fold(1, usize::saturating_mul);
         let mut entries: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];
         let mut values = Vec::new();
+        let ends = self.ends(dimension);
         // How many entries are observed at each position.
         let mut observed = vec![0.0; shape[dimension]];
         match data {
@@ -407,19 +419,20 @@ impl Measuring<'_> {
                     (0..cells).for_each(|cell| {
                         let place = unflat(&shape, cell);
                         let is_observed = existing.is_there(&place) && data.entry(&shape, &place).1;
-                        observed[place[dimension]] += f64::from(u8::from(is_observed));
+                        let count = f64::from(u8::from(is_observed));
+                        ends.iter().for_each(|end| observed[place[*end]] += count);
                     });
                 } else if *unlisted_zero {
                     observed.fill(others as f64);
                 }
                 for (entry, value) in listed.iter().enumerate() {
-                    let position = indices[dimension][entry] as usize;
                     let is_seen = seen.as_ref().is_none_or(|own| own[entry]);
-                    match (is_seen, *unlisted_zero) {
-                        (true, false) => observed[position] += 1.0,
-                        (false, true) if !existing.has_gaps() => observed[position] -= 1.0,
-                        _ => {}
-                    }
+                    let change = match (is_seen, *unlisted_zero) {
+                        (true, false) => 1.0,
+                        (false, true) if !existing.has_gaps() => -1.0,
+                        _ => 0.0,
+                    };
+                    ends.iter().for_each(|end| observed[indices[*end][entry] as usize] += change);
                     if is_seen {
                         let own = entries.iter_mut().zip(indices);
                         own.for_each(|(column, own)| column.push(own[entry]));
@@ -431,7 +444,7 @@ impl Measuring<'_> {
                 for (cell, value) in all.iter().enumerate() {
                     let place = unflat(&shape, cell);
                     if seen.as_ref().is_none_or(|own| own[cell]) && existing.is_there(&place) {
-                        observed[place[dimension]] += 1.0;
+                        ends.iter().for_each(|end| observed[place[*end]] += 1.0);
                         entries.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
                         values.push(*value);
                     }
@@ -440,11 +453,14 @@ impl Measuring<'_> {
         }
         let (mut sums, mut counts) = (vec![0.0; shape[dimension]], vec![0.0; shape[dimension]]);
         let in_units = self.in_units(&entries, &values);
-        for (position, (value, own)) in entries[dimension].iter().zip(values.iter().zip(in_units)) {
-            sums[*position as usize] += own;
+        for (entry, (value, own)) in values.iter().zip(in_units).enumerate() {
             // What is not listed is no entry that was given, so neither is a zero that is.
             let is_nothing = array.absent.zero && *value == 0.0;
-            counts[*position as usize] += f64::from(u8::from(!is_nothing));
+            for end in &ends {
+                let position = entries[*end][entry] as usize;
+                sums[position] += own;
+                counts[position] += f64::from(u8::from(!is_nothing));
+            }
         }
         let overall = sums.iter().sum::<f64>() / observed.iter().sum::<f64>().max(1.0);
         let mean = |(sum, observed): (&f64, &f64)| if *observed > 0.0 { sum / observed } else { overall };
@@ -497,21 +513,29 @@ impl Measuring<'_> {
             .into());
         }
         let mut rows: BTreeMap<Vec<u32>, BTreeMap<u32, f64>> = BTreeMap::new();
+        let ends = self.ends(ranked);
         for (entry, gain) in gains.iter().enumerate() {
-            let mut row: Vec<u32> = self.hidden.coordinates.iter().map(|column| column[entry]).collect();
-            let item = std::mem::take(&mut row[ranked]);
-            *rows.entry(row).or_default().entry(item).or_default() += gain;
+            let place: Vec<u32> = self.hidden.coordinates.iter().map(|column| column[entry]).collect();
+            // Each side of a pair is ranked for the other one.
+            for end in &ends {
+                let mut row = place.clone();
+                row.swap(*end, ranked);
+                let item = std::mem::take(&mut row[ranked]);
+                *rows.entry(row).or_default().entry(item).or_default() += gain;
+            }
         }
         let mut found = ByMetric::new();
         let rows: Vec<(Vec<u32>, BTreeMap<u32, f64>)> = rows.into_iter().collect();
         for chunk in rows.chunks((super::BLOCK / shape[ranked].max(1)).max(1)) {
             let mut coordinates: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];
-            let mut gains: Vec<f64> = Vec::new();
+            let (mut gains, mut items): (Vec<f64>, Vec<usize>) = (Vec::new(), Vec::new());
             let mut ends = Vec::new();
             for (row, own) in chunk {
-                let mut place: Vec<usize> = row.iter().map(|own| *own as usize).collect();
+                let mut place = row.clone();
                 for item in 0..shape[ranked] {
-                    place[ranked] = item;
+                    place[ranked] = item as u32;
+                    let place: Vec<usize> =
+                        at_home(array, &place).into_iter().map(|own| own as usize).collect();
                     let is_candidate = match self.as_given {
                         true => data.entry(&shape, &place).1,
                         false => !is_seen(array, data, &shape, &place),
@@ -519,14 +543,14 @@ impl Measuring<'_> {
                     if is_candidate && existing.is_there(&place) {
                         coordinates.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
                         gains.push(own.get(&(item as u32)).copied().unwrap_or(0.0));
+                        items.push(item);
                     }
                 }
                 ends.push(gains.len());
             }
             let scores = self.expected(&coordinates)?;
-            let popular: Option<Vec<f64>> = popularity
-                .as_ref()
-                .map(|own| coordinates[ranked].iter().map(|item| own[*item as usize]).collect());
+            let popular: Option<Vec<f64>> =
+                popularity.as_ref().map(|own| items.iter().map(|item| own[*item]).collect());
             let mut first = 0;
             for end in ends {
                 for (number, metric) in metrics.iter().enumerate() {
@@ -562,8 +586,12 @@ impl Measuring<'_> {
             return Ok((own, nothing()));
         };
         let (_, popular) = self.popularity(last);
-        let each = values.iter().zip(&coordinates[last]);
-        let theirs = each.map(|(value, item)| value - odds * popular[*item as usize]).collect();
+        let ends = self.ends(last);
+        let popular = |entry: usize| {
+            let each = ends.iter().map(|end| popular[coordinates[*end][entry] as usize]);
+            each.sum::<f64>() / ends.len() as f64
+        };
+        let theirs = values.iter().enumerate().map(|(entry, value)| value - odds * popular(entry)).collect();
         Ok((own, theirs))
     }
 }

@@ -289,8 +289,8 @@ pub(crate) fn from_factors(
     Ok(simulated)
 }
 
-/// Data like those of a problem, given the values of some latents: the others, `anew`, are drawn from their statements, and the data
-/// given all of them. What is missing stays missing, and rows of counts keep their totals.
+/// Data like those of a problem, given the values of some latents: the others, `anew`, are drawn from their statements where they are not
+/// held, and the data given all of them. What is missing stays missing, and rows of counts keep their totals.
 ///
 /// # Errors
 /// Draws that have no value, and data that no statement draws.
@@ -316,7 +316,8 @@ pub(crate) fn like(
     for (array, own) in values {
         simulated.bound.arrays[array.index()] = Some(BoundArray::full(own));
     }
-    for own in wanted.iter().filter(|own| own.observed) {
+    // What is held of a latent that is drawn comes in after its draw: until then it has no values.
+    for own in &wanted {
         simulated.bound.arrays[own.target.index()] = None;
     }
     let with = wanted.iter().filter(|own| own.observed && needs_total(own));
@@ -341,6 +342,15 @@ pub(crate) fn like(
         arrays[id.index()] = Some(as_seen(seen, simulated.bound.array(*id), &bound.shape(symbols, *id)));
     }
     Ok(Binding { bound: Bound { axes: bound.axes.clone(), arrays, ..Bound::default() }, ..binding.clone() })
+}
+
+/// Gives what is held of an array its values, in a draw of all of its entries.
+fn put(held: &BoundArray, shape: &[usize], drawn: &mut [f64]) {
+    for (cell, value) in drawn.iter_mut().enumerate() {
+        if let (own, true) = held.entry(shape, &unflat(shape, cell)) {
+            *value = own;
+        }
+    }
 }
 
 /// A draw of all entries in the form that the data have, where these were seen.
@@ -436,7 +446,8 @@ impl Simulated {
         all.map(largest).filter(|(_, largest)| *largest > FAR).collect()
     }
 
-    /// Draws statements as soon as everything that they read has its values. A program has no circle of statements. `seen` are the data of a fit.
+    /// Draws statements as soon as everything that they read has its values. A program has no circle of statements. `seen` are the data of a fit, and what it holds
+    /// of latents, which keep these values.
     fn draw(
         &mut self,
         source: &Arc<Source>,
@@ -474,12 +485,17 @@ impl Simulated {
                 }
                 let mut rng = streams::SIMULATED.at(target.index()).of(seed);
                 let of_row = |first: usize| total(target, first);
+                let held =
+                    seen.filter(|_| !statement.observed).and_then(|own| own.arrays[target.index()].as_ref());
                 let seen = seen.filter(|_| statement.observed).map(|seen| seen.array(target));
                 let (model, bound, labels) = (&self.model, &self.bound, &self.labels);
                 let drawing = Drawing { model, bound, statement, total: &of_row, seen, labels };
-                let Drawn { values: drawn, left_out } =
+                let Drawn { values: mut drawn, left_out } =
                     drawing.draw(&mut rng).map_err(|wrong| Error::at(*wrong, source))?;
                 self.left_out.extend(left_out.map(|(count, reason)| (name.clone(), count, reason)));
+                if let Some(held) = held {
+                    put(held, &self.bound.shape(&self.model.symbols, target), &mut drawn);
+                }
                 let observed: Vec<bool> = drawn.iter().map(|value| !value.is_nan()).collect();
                 let observed = observed.contains(&false).then_some(observed);
                 self.bound.arrays[target.index()] =

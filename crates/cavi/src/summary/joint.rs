@@ -15,6 +15,7 @@ use cavi_families::marginal::Marginal;
 use cavi_files::DenseArray;
 use cavi_numerics::linalg;
 
+use super::cells::Cells;
 use super::{Reader, numbers_groups};
 use crate::error::Error;
 
@@ -29,6 +30,7 @@ pub(super) fn marginals(
     inner: &[AxisId],
     group: Option<&[String]>,
     mean: &DenseArray,
+    own: &Cells,
 ) -> Result<Option<Vec<Marginal>>, Error> {
     let model = reader.model;
     let symbols = &model.symbols;
@@ -37,17 +39,14 @@ pub(super) fn marginals(
         let place = block.members.iter().position(|member| *member == id)?;
         (block.members.len() == 2).then_some((number, place))
     });
-    // A slice of the factor need not be one of the statement.
-    let written = joint.map_or(&[][..], |(number, place)| model.blocks[number].slices[place].as_slice());
-    let own = Own::of(reader, id, inner, mean, written);
     if symbols.array(id).support == Support::PositiveDefinite {
         let (Some(dof), Some(scale)) = (read(name, "dof")?, read(name, "scale")?) else { return Ok(None) };
-        return Ok(elements_of_wishart(&own, &dof, &scale));
+        return Ok(elements_of_wishart(own, &dof, &scale));
     }
     let Some((number, place)) = joint else { return Ok(None) };
     let partner = model.blocks[number].members[1 - place];
     let plates = &model.block_plates[number];
-    let rows = own.rows_of(reader, partner, inner, [&plates[place], &plates[1 - place]]);
+    let rows = rows_of(own, reader, partner, inner, [&plates[place], &plates[1 - place]]);
     let theirs = &symbols.array(partner).name;
     if symbols.array(id).support != Support::Real {
         return Ok(None);
@@ -71,24 +70,36 @@ pub(super) fn marginals(
     }
     let Some(kappa) = read(name, "kappa")? else { return Ok(None) };
     if let (Some(shape), Some(rate)) = (read(theirs, "shape")?, read(theirs, "rate")?) {
+        let inverses = match own.n_slices() {
+            0 => None,
+            // The matrix of a row stands behind the plates.
+            _ => {
+                let Some(all) = inverse_diagonals(own.width(), &kappa.values) else { return Ok(None) };
+                Some(all)
+            }
+        };
         let of = |cell: usize| {
-            let row = cell / own.n.max(1);
+            let row = own.row(cell);
             let their = *rows.get(row)?;
             let (a, b) = (*shape.values.get(their)?, *rate.values.get(their)?);
-            let spread = match own.n_slices {
-                0 => kappa.values.get(cell)?.recip(),
-                _ => own.inverse_diagonal(&kappa.values, row)?[cell % own.n],
+            let spread = match &inverses {
+                None => kappa.values.get(cell)?.recip(),
+                Some(inverses) => *inverses.get(row * own.width() + own.element(cell))?,
             };
             Some(Marginal::Student { location: mean.values[cell], square: b / a * spread, dof: 2.0 * a })
         };
         return Ok((0..mean.values.len()).map(of).collect());
     }
     if let (Some(dof), Some(scale)) = (read(theirs, "dof")?, read(theirs, "scale")?) {
+        let matrix = reader.cells(partner, inner, &scale.shape);
+        let inverses =
+            matrix.by_row(&scale.values).and_then(|matrices| inverse_diagonals(own.width(), &matrices));
+        let Some(inverses) = inverses else { return Ok(None) };
         let of = |cell: usize| {
-            let row = cell / own.n.max(1);
+            let row = own.row(cell);
             let their = *rows.get(row)?;
-            let left = dof.values.get(their)? - own.n as f64 + 1.0;
-            let spread = own.inverse_diagonal(&scale.values, their)?[cell % own.n];
+            let left = dof.values.get(their)? - own.width() as f64 + 1.0;
+            let spread = inverses.get(their * own.width() + own.element(cell))?;
             let square = spread / (kappa.values.get(row)? * left);
             Some(Marginal::Student { location: mean.values[cell], square, dof: left })
         };
@@ -97,87 +108,63 @@ pub(super) fn marginals(
     Ok(None)
 }
 
-/// How the files of a variable are laid out: rows, and within each the elements of its slices.
-struct Own {
-    /// The letters of the dimensions, with their sizes.
-    letters: Vec<(LetterId, usize)>,
-    n_slices: usize,
-    /// The number of elements of a row.
-    n: usize,
+/// For each row of a variable that of another member, whose plates are called `plates[1]` where its own are `plates[0]`.
+fn rows_of(
+    own: &Cells,
+    reader: &Reader<'_>,
+    partner: ArrayId,
+    inner: &[AxisId],
+    plates: [&Vec<LetterId>; 2],
+) -> Vec<usize> {
+    let own = own.plate_letters();
+    let called = |letter: LetterId| {
+        let place = plates[0].iter().position(|own| *own == letter);
+        place.and_then(|place| plates[1].get(place).copied()).unwrap_or(letter)
+    };
+    let theirs: Vec<usize> = letters_of(reader, partner, inner)
+        .into_iter()
+        .filter_map(|letter| own.iter().position(|(own, _)| called(*own) == letter))
+        .collect();
+    let count: usize = own.iter().map(|(_, size)| size).product();
+    let row = |row: usize| {
+        let mut rest = row;
+        let mut at = vec![0; own.len()];
+        for (at, (_, size)) in at.iter_mut().zip(&own).rev() {
+            *at = rest % (*size).max(1);
+            rest /= (*size).max(1);
+        }
+        theirs.iter().fold(0, |place, dimension| place * own[*dimension].1 + at[*dimension])
+    };
+    (0..count).map(row).collect()
 }
 
-impl Own {
-    fn of(
-        reader: &Reader<'_>,
-        id: ArrayId,
-        inner: &[AxisId],
-        mean: &DenseArray,
-        written: &[LetterId],
-    ) -> Own {
-        let symbols = &reader.model.symbols;
-        let letters: Vec<(LetterId, usize)> =
-            letters_of(reader, id, inner).into_iter().zip(mean.shape.iter().copied()).collect();
-        let mut slices = symbols.slices(id);
-        slices.extend(written.iter().filter(|letter| !symbols.slices(id).contains(letter)));
-        let sizes = letters.iter().filter(|(letter, _)| slices.contains(letter)).map(|(_, size)| *size);
-        Own { n_slices: slices.len(), n: sizes.product(), letters }
-    }
-
-    /// For each row of this variable that of another member, whose plates are called `plates[1]` where those here are `plates[0]`.
-    fn rows_of(
-        &self,
-        reader: &Reader<'_>,
-        partner: ArrayId,
-        inner: &[AxisId],
-        plates: [&Vec<LetterId>; 2],
-    ) -> Vec<usize> {
-        let own: Vec<(LetterId, usize)> =
-            self.letters.iter().filter(|(letter, _)| plates[0].contains(letter)).copied().collect();
-        let called = |letter: LetterId| {
-            let place = plates[0].iter().position(|own| *own == letter);
-            place.and_then(|place| plates[1].get(place).copied()).unwrap_or(letter)
-        };
-        let theirs: Vec<usize> = letters_of(reader, partner, inner)
-            .into_iter()
-            .filter_map(|letter| own.iter().position(|(own, _)| called(*own) == letter))
-            .collect();
-        let count: usize = own.iter().map(|(_, size)| size).product();
-        let row = |row: usize| {
-            let mut rest = row;
-            let mut at = vec![0; own.len()];
-            for (at, (_, size)) in at.iter_mut().zip(&own).rev() {
-                *at = rest % (*size).max(1);
-                rest /= (*size).max(1);
-            }
-            theirs.iter().fold(0, |place, dimension| place * own[*dimension].1 + at[*dimension])
-        };
-        (0..count).map(row).collect()
-    }
-
-    /// The diagonal of the inverse of the matrix of a row.
-    fn inverse_diagonal(&self, matrices: &[f64], row: usize) -> Option<Vec<f64>> {
-        let n = self.n;
-        let mut factor = matrices.get(row * n * n..(row + 1) * n * n)?.to_vec();
+/// The diagonals of the inverses of matrices of size n that stand one after another; `None` where one has none.
+fn inverse_diagonals(n: usize, matrices: &[f64]) -> Option<Vec<f64>> {
+    let mut diagonals = Vec::with_capacity(matrices.len() / n.max(1));
+    for matrix in matrices.chunks(n * n).filter(|own| !own.is_empty()) {
+        let mut factor = matrix.to_vec();
         linalg::cholesky(n, &mut factor).ok()?;
         let mut inverse = vec![0.0; n * n];
         linalg::inverse(n, &factor, &mut inverse);
-        Some((0..n).map(|place| inverse[place * n + place]).collect())
+        diagonals.extend((0..n).map(|place| inverse[place * n + place]));
     }
+    Some(diagonals)
 }
 
 /// The letters of the dimensions of the files of a variable: those of groups are left out.
-fn letters_of(reader: &Reader<'_>, id: ArrayId, inner: &[AxisId]) -> Vec<LetterId> {
+pub(super) fn letters_of(reader: &Reader<'_>, id: ArrayId, inner: &[AxisId]) -> Vec<LetterId> {
     let symbols = &reader.model.symbols;
     let above = |letter: &LetterId| numbers_groups(symbols, inner, symbols.letter(*letter).axis);
     symbols.array(id).letters.iter().copied().filter(|letter| !above(letter)).collect()
 }
 
-/// Of the elements of Wishart matrices.
-fn elements_of_wishart(own: &Own, dof: &DenseArray, scale: &DenseArray) -> Option<Vec<Marginal>> {
-    let (_, n) = *own.letters.last()?;
+/// Of the elements of Wishart matrices, in declared order.
+fn elements_of_wishart(own: &Cells, dof: &DenseArray, scale: &DenseArray) -> Option<Vec<Marginal>> {
+    let n = own.width().isqrt();
+    let matrices = own.by_row(&scale.values)?;
     let element = |cell: usize| {
-        let (row, i, j) = (cell / (n * n), cell / n % n, cell % n);
-        let at = |i: usize, j: usize| scale.values.get((row * n + i) * n + j).copied();
+        let (row, i, j) = (own.row(cell), own.element(cell) / n, own.element(cell) % n);
+        let at = |i: usize, j: usize| matrices.get((row * n + i) * n + j).copied();
         let (nu, w) = (*dof.values.get(row)?, at(i, j)?);
         Some(match i == j {
             true => Marginal::Gamma { shape: 0.5 * nu, rate: 0.5 / w },

@@ -3,6 +3,7 @@
 
 use cavi_algebra::{ArrayId, AxisId, Support};
 
+use super::cells::Cells;
 use super::{Listed, Reader, Source, Variable};
 use crate::bind::DataError;
 use crate::error::Error;
@@ -52,7 +53,7 @@ impl Reader<'_> {
     ) -> Result<Option<Variable>, Error> {
         let array = self.array(name, parameter, None)?;
         let Some(array) = array.filter(|own| own.shape == [listed.labels.len()]) else { return Ok(None) };
-        let marginals = self.marginals(name, None, &array)?;
+        let marginals = self.marginals(name, None, &array, &Cells::of_numbers(&array.shape))?;
         let of_marginals = || {
             let each = marginals.as_ref()?.iter().map(|own| own.deviation().unwrap_or(f64::NAN));
             Some(each.collect::<Vec<f64>>()).filter(|all| !all.iter().all(|own| own.is_nan()))
@@ -66,6 +67,7 @@ impl Reader<'_> {
             name: name.to_owned(),
             group: Vec::new(),
             axes: vec![(listed.names.join("/"), labels)],
+            columns: vec![listed.names.join("/")],
             listed: Some(listed),
             parameter,
             signed: support == Support::Real,
