@@ -157,7 +157,8 @@ def _add(core, name, group, value, symbol, columns):
     """Add one array. ``symbol`` is what the program says of it, if it knows it."""
     axes, letters, is_labels = (symbol[1], symbol[2], symbol[3]) if symbol else ([], [], False)
     groups = symbol[6] if symbol and group is None else []
-    value = _with_levels(name, value, [*groups, *_names_of(axes, letters)], letters, columns)
+    own = _names_of(axes, letters)
+    value = _with_levels(name, value, [*groups, *own], dict(zip(letters, own)), columns)
     if _is_frame(value) and columns != WIDE:
         if groups and columns is None and all(own in value.columns for own in groups) and not all(own in value.columns for own in axes):
             _add_groups(core, name, value, symbol, groups)
@@ -222,10 +223,11 @@ def _with_levels(name, value, axes, letters, columns):
         if is_frame and hasattr(value, "iloc") and columns is None and len(axes) > 2 and value.index.name in axes[:-2]:
             return value.reset_index()
         return value
-    names = list(value.index.names)
-    known = {*axes, *letters}
-    if isinstance(columns, (dict, str)) and columns != WIDE or all(own in known for own in names):
+    if columns is not None and columns != WIDE:
         return (value if is_frame else value.rename(value.name or name)).reset_index()
+    names = [letters.get(own, own) for own in value.index.names]
+    if all(own in axes for own in names):
+        return (value if is_frame else value.rename(name)).rename_axis(names).reset_index()
     if levels == len(axes) and (not is_frame or value.shape[1] == 1):
         rest = [own for own in axes if own not in names]
         names = [own if own in axes else rest.pop(0) for own in names]
