@@ -268,8 +268,6 @@ pub fn score(
         let binding = &rows.problem.binding;
         let mut told: Vec<String> = binding.warnings.iter().chain(&binding.by_counters).cloned().collect();
         told.extend(dropped(rows.dropped));
-        let source = &rows.problem.source;
-        told.extend(rows.fits.iter().flat_map(|fit| &fit.warnings).map(|own| rendered(own, source)));
         Ok::<_, Error>((Value::Object(json).to_string(), told))
     })?;
     raised(py, done)
@@ -277,9 +275,10 @@ pub fn score(
 
 /// Inputs of new rows: texts are read as the fit read them, and labels that stand twice are kept apart where they were.
 pub fn as_fitted(inputs: Inputs, stored: &Stored) -> (cavi::bind::Inputs, cavi::directory::Asked) {
-    let Inputs { mut inner, asked, .. } = inputs;
+    let Inputs { mut inner, mut asked, .. } = inputs;
     inner.texts = stored.texts.clone().unwrap_or_default();
     inner.unique |= stored.unique();
+    asked.unique = inner.unique;
     (inner, asked)
 }
 

@@ -52,11 +52,12 @@ def test_values_of_an_array_are_positions(at):
     assert cavi.fit(READ, y=Y, r=r, at=at, labels={"school": ["2", "0", "1"]})["b"].mean == pytest.approx(exact)
 
 
-def test_values_of_other_libraries_are_labels():
-    polars, xarray = pytest.importorskip("polars"), pytest.importorskip("xarray")
+@pytest.mark.parametrize("library", ["polars", "xarray"])
+def test_values_of_other_libraries_are_labels(library):
+    own = pytest.importorskip(library)
+    at = own.Series(AT.to_numpy()) if library == "polars" else own.DataArray(AT.to_numpy(), dims="person")
     r = pd.Series([3.0, 1.0, 2.0], index=[2, 0, 1])
-    assert cavi.fit(READ, y=Y, r=r, at=polars.Series(AT.to_numpy()))["b"].mean == pytest.approx(RIGHT)
-    assert cavi.fit(READ, y=Y, r=r, at=xarray.DataArray(AT.to_numpy(), dims="person"))["b"].mean == pytest.approx(RIGHT)
+    assert cavi.fit(READ, y=Y, r=r, at=at)["b"].mean == pytest.approx(RIGHT)
 
 
 def test_values_are_the_labels_of_their_file(tmp_path):
@@ -133,6 +134,7 @@ def test_rows_of_groups_are_matched_by_their_index(level):
     fit = cavi.fit(SCHOOLS, x=x, y=y)
     assert fit["b"].mean == pytest.approx(SLOPE)
     assert fit.axis("pupil") == {"a": ["p0", "p1", "p2"], "b": ["p3", "p4", "p5"]}
+    assert cavi.fit(SCHOOLS, x=x.set_index("school"), y=(3 * x[["x"]]).assign(school=x["school"]).set_index("school"))["b"].mean == pytest.approx(SLOPE)
     # An index that counts is no label.
     assert cavi.fit(SCHOOLS, x=x.reset_index(drop=True), y=(3 * x[["x"]]).assign(school=x["school"]).reset_index(drop=True))["b"].mean == pytest.approx(SLOPE)
 

@@ -24,11 +24,13 @@ class Questions:
     """What can be asked of a fit. Every answer is the one that the command line gives."""
 
     def _label(self, axis, label):
-        """A label as the fit has it."""
-        try:
-            known = self.axis(axis)
-        except (KeyError, OSError):
-            known = []
+        """A label as the fit has it. Only how a moment is written depends on what else stands on its axis."""
+        known = []
+        if _data.is_moment(label):
+            try:
+                known = self.axis(axis)
+            except (KeyError, OSError):
+                pass
         known = known if isinstance(known, list) else [own for group in known.values() for own in group]
         return _data.text_of(label, known)
 

@@ -158,7 +158,7 @@ def _add(core, name, group, value, symbol, columns):
     axes, letters, is_labels = (symbol[1], symbol[2], symbol[3]) if symbol else ([], [], False)
     groups = symbol[6] if symbol and group is None else []
     own = _names_of(axes, letters)
-    value = _with_levels(name, value, [*groups, *own], dict(zip(letters, own)), columns)
+    value = _with_levels(name, value, (groups, own), dict(zip(letters, own)), columns)
     if _is_frame(value) and columns != WIDE:
         if groups and columns is None and all(own in value.columns for own in groups) and not all(own in value.columns for own in axes):
             _add_groups(core, name, value, symbol, groups)
@@ -209,20 +209,21 @@ def _names_of(axes, letters):
 def _with_levels(name, value, axes, letters, columns):
     """A series or a frame of pandas whose index has several levels, these as columns that are called like the axes; every other value as it is.
 
-    Levels that are called like an axis (or its letter) are this axis, and where there are as many levels as axes the others are the rest of them in order.
+    ``axes`` are those of the groups and those of the array within them. Levels that are called like an axis (or its letter) are this axis, and where there are as many levels as axes the others are the rest of them in order.
     """
     if getattr(getattr(value, "columns", None), "nlevels", 1) > 1:
         raise _core.DataError(
             f"{name!r}: columns of {value.columns.nlevels} levels; expected one label for each column, as of "
             f"`frame.set_axis(['/'.join(map(str, own)) for own in frame.columns], axis=1)`"
         )
+    groups, own = axes
+    axes = [*groups, *own]
     levels = getattr(getattr(value, "index", None), "nlevels", 1)
     is_frame = _is_frame(value)
     if levels == 1:
         # The groups of a ragged axis may stand in the index.
-        if is_frame and hasattr(value, "iloc") and columns is None and len(axes) > 2 and value.index.name in axes[:-2]:
-            return value.reset_index()
-        return value
+        is_of_groups = is_frame and hasattr(value, "iloc") and columns is None and value.index.name in groups
+        return value.reset_index() if is_of_groups else value
     if columns is not None and columns != WIDE:
         return (value if is_frame else value.rename(value.name or name)).reset_index()
     names = [letters.get(own, own) for own in value.index.names]
@@ -386,12 +387,12 @@ def _listed(labels):
     if hasattr(labels, "to_numpy") or isinstance(labels, np.ndarray):
         return _texts(labels)
     labels = list(labels)
-    if labels and all(_is_moment(own) for own in labels):
+    if labels and all(is_moment(own) for own in labels):
         return _texts(np.array(labels, dtype="datetime64[ns]"))
     return [_text(own) for own in labels]
 
 
-def _is_moment(value):
+def is_moment(value):
     """Whether it is a day or a moment without a time zone, as an index of days has them."""
     return isinstance(value, (datetime.date, np.datetime64)) and value == value and getattr(value, "tzinfo", None) is None
 
@@ -399,7 +400,7 @@ def _is_moment(value):
 def text_of(label, known=()):
     """One label as a table of text has it: a moment as it is among those that are ``known``, with hours or without."""
     (text,) = _listed([label])
-    if text in known or not _is_moment(label):
+    if text in known or not is_moment(label):
         return text
     moment = np.datetime64(label)
     forms = (np.datetime_as_string(moment.astype(f"datetime64[{unit}]")).replace("T", " ") for unit in ("s", "ms", "us", "ns"))
