@@ -321,7 +321,8 @@ def _metadata(file, data, chosen, rows, columns):
             table = data.obs.reindex([rows[at] for at in own])
             for column in table.columns:
                 _column(file, f"samples_metadata/{group}/{column}", table[column])
-    parts = dict(data.mod) if hasattr(data, "mod") else data if isinstance(data, dict) else {next(iter(columns)): data}
+    is_views = hasattr(data, "mod") and hasattr(data, "obs_names")
+    parts = dict(data.mod) if is_views else data if isinstance(data, dict) else {next(iter(columns)): data}
     if all(hasattr(own, "var") and hasattr(own.var, "columns") for own in parts.values()):
         shared = set.intersection(*(set(own.var.columns) for own in parts.values()))
         for view, own in parts.items():
