@@ -25,7 +25,7 @@ pub use asking::{
 pub use calibrate::CalibrateArguments;
 use cavi::verified::DRAWS;
 use cavi::{Columns, Precision};
-use cavi_files::{FileError, LanguageName, MostDocuments, StopWords, TextOptions};
+use cavi_files::{FileError, LONGEST_SEQUENCE, LanguageName, MostDocuments, StopWords, TextOptions};
 use cavi_syntax::ast::Allocations;
 pub use check_fit::CheckFitArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -672,9 +672,6 @@ fn positive(text: &str) -> Result<u64, String> {
 fn entries(text: &str) -> Result<usize, String> {
     positive(text).and_then(|number| usize::try_from(number).map_err(|error| error.to_string()))
 }
-
-/// Longer sequences of words than this stand nowhere twice.
-const LONGEST_SEQUENCE: usize = 10;
 
 fn sequences(text: &str) -> Result<usize, String> {
     let number = entries(text).ok().filter(|number| *number <= LONGEST_SEQUENCE);

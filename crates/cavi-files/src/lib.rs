@@ -23,7 +23,8 @@ pub use read::columns::{Column, Columns};
 pub use read::head::{Head, HeadColumn, head};
 pub use read::npy::DenseArray;
 pub use read::texts::{
-    LanguageName, MostDocuments, StopWords, TextOptions, TextReading, TextTally, Vocabulary, WordCount,
+    LONGEST_SEQUENCE, LanguageName, MostDocuments, StopWords, TextOptions, TextReading, TextTally,
+    Vocabulary, WordCount,
 };
 pub use read::{
     ColumnOf, Dimension, ReadOptions, TextReport, Wanted, read, read_columns, read_from, read_labels,

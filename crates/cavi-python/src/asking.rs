@@ -20,11 +20,15 @@ use crate::fit::all_threads;
 use crate::inputs::Inputs;
 use crate::stored::as_fitted;
 
-/// A table of imputed entries: its array, how many entries it has, how many of them are missing, how many rows have none, and its text.
-type Table = (String, usize, usize, usize, String);
+/// A table of imputed entries: its array, how many entries it has, how many of them are missing, how many rows have none, whether it has listed
+/// entries alone, and its text.
+type Table = (String, usize, usize, usize, bool, String);
 
 /// A fit among which one is chosen: its values of the grids, its directory, and its data where they are not those of its files.
 type Tried = (Vec<(String, f64)>, PathBuf, Option<Inputs>);
+
+/// The directory of a fit, and its data and constants where they are not those of its files.
+type Asks = (PathBuf, Option<Inputs>);
 
 /// Data in place of the files of a fit, read as the fit read its own; `None` for these files.
 pub fn given(directory: &Path, inputs: Option<Inputs>) -> Result<Option<Bound>, Error> {
@@ -62,10 +66,12 @@ pub fn impute_entries(
         wanted.iter().map(|own| impute::text(&fit, &asked, own)).collect::<Result<Vec<_>, Error>>()
     });
     let each = raised(py, tables)?.into_iter();
-    Ok(each.map(|(own, text)| (own.name, own.entries, own.missing, own.bare_rows, text)).collect())
+    Ok(each
+        .map(|(own, text)| (own.name, own.entries, own.missing, own.bare_rows, own.listed_only, text))
+        .collect())
 }
 
-/// The positions of one axis in the order of what entries are expected to be, for each position of the others, as JSON.
+/// The positions of one axis in the order of what entries are expected to be, for each position of the others, as JSON, and notes.
 ///
 /// # Errors
 /// As [`impute_entries`]; axes that no data have; a file that cannot be read.
@@ -83,7 +89,7 @@ pub fn rankings(
     not_in: Option<PathBuf>,
     unseen: bool,
     threads: Option<usize>,
-) -> PyResult<String> {
+) -> PyResult<(String, Vec<String>)> {
     let found = py.detach(|| {
         let fit = reopen::open(&directory, given(&directory, inputs)?.as_ref())?;
         let asked = Asked {
@@ -95,7 +101,15 @@ pub fn rankings(
             unseen,
             threads: threads.unwrap_or_else(all_threads),
         };
-        Ok::<_, Error>(rank::rankings(&fit, &asked)?.json(rank).to_string())
+        let found = rank::rankings(&fit, &asked)?;
+        let unknown = (found.unknown > 0).then(|| {
+            let count = found.unknown;
+            format!(
+                "{count} entries of `--not-in` have a label that the fit does not know, and leave nothing out"
+            )
+        });
+        let told = unknown.into_iter().chain(found.empty().map(|own| own.to_string())).collect();
+        Ok::<_, Error>((found.json(rank).to_string(), told))
     });
     raised(py, found)
 }
@@ -118,8 +132,10 @@ pub fn heldout_score(
     let scored = py.detach(|| {
         let wanted = metrics.as_deref().map(Metric::parse_all).transpose();
         let wanted = wanted.map_err(|error| Error::Usage(vec![error]))?.unwrap_or_default();
-        let fits = opened(&directories, inputs)?;
         let paths: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
+        // Their program and its constants are the same.
+        Stored::open_all(&paths)?;
+        let fits = opened(directories.iter().map(|own| (own.clone(), inputs.clone())).collect())?;
         compare::refuse_unlike(&fits, &paths)?;
         let parameters: Vec<&Parameters> = fits.iter().map(|fit| &fit.parameters).collect();
         let first = &fits[0];
@@ -143,29 +159,25 @@ pub fn heldout_score(
     raised(py, scored)
 }
 
-/// Fits of which something was held out, with their data.
-fn opened(directories: &[PathBuf], inputs: Option<Inputs>) -> Result<Vec<reopen::Reopened>, Error> {
-    let paths: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
-    let Some(first) = paths.first() else { return Err(DataError::new("there is no fit").into()) };
-    let given = given(first, inputs)?;
-    compare::open(&paths, given.as_ref())
+/// Fits of which something was held out, each with its data and constants.
+fn opened(fits: Vec<Asks>) -> Result<Vec<reopen::Reopened>, Error> {
+    let given = |(directory, inputs): Asks| given(&directory, inputs).map(|own| (directory, own));
+    let each: Vec<(PathBuf, Option<Bound>)> = fits.into_iter().map(given).collect::<Result<_, Error>>()?;
+    let each: Vec<(&Path, Option<&Bound>)> =
+        each.iter().map(|(directory, own)| (directory.as_path(), own.as_ref())).collect();
+    compare::open_each(&each)
 }
 
-/// Which of several fits predicts better what was held out of all of them, as JSON.
+/// Which of several fits, each with its inputs, predicts better what was held out of all of them, as JSON.
 ///
 /// # Errors
 /// Fits to other data, or of which other entries were held out.
 #[pyfunction]
-#[pyo3(signature = (directories, inputs, threads))]
-pub fn compare_fits(
-    py: Python<'_>,
-    directories: Vec<PathBuf>,
-    inputs: Option<Inputs>,
-    threads: Option<usize>,
-) -> PyResult<String> {
+#[pyo3(signature = (fits, threads))]
+pub fn compare_fits(py: Python<'_>, fits: Vec<Asks>, threads: Option<usize>) -> PyResult<String> {
     let compared = py.detach(|| {
-        let fits = opened(&directories, inputs)?;
-        let names: Vec<String> = directories.iter().map(|own| own.display().to_string()).collect();
+        let names: Vec<String> = fits.iter().map(|(own, _)| own.display().to_string()).collect();
+        let fits = opened(fits)?;
         let found = compare::comparison(&fits, threads.unwrap_or_else(all_threads))?;
         Ok::<_, Error>(found.json(&names).to_string())
     });

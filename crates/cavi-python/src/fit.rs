@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use cavi::checkpoint::{Checkpoints, Found, find};
 use cavi::directory::{Directory, Summary};
+use cavi::heldout::Baselines;
 use cavi::heldout::folds::Folds;
-use cavi::{Error, Fit, Precision, Problem, Settings};
+use cavi::heldout::one_component::{self, Split};
+use cavi::schedule::ABOUT_THE_SWEEP;
+use cavi::{Control, Error, Fit, Precision, Problem, Settings};
 use cavi_syntax::ast::Allocations;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -16,6 +19,7 @@ use pyo3::types::{PyDict, PyDictMethods, PyFloat, PyInt};
 
 use crate::error::{UsageError, raised};
 use crate::inputs::Inputs;
+use crate::stored::rendered;
 use crate::watch::watched;
 
 /// What a fit leaves, beside its directory: the summary as JSON, warnings about the program, and what was understood of the data.
@@ -43,6 +47,8 @@ pub struct Options {
     grow: bool,
     checkpoint_every: Option<f64>,
     resume: Option<PathBuf>,
+    heldout_totals: bool,
+    baselines: bool,
 }
 
 impl Options {
@@ -79,6 +85,8 @@ impl Options {
             grow: value(options, "grow")?.unwrap_or(false),
             checkpoint_every: value(options, "checkpoint_every")?,
             resume: value(options, "resume")?,
+            heldout_totals: value(options, "heldout_totals")?.unwrap_or(false),
+            baselines: value(options, "baselines")?.unwrap_or(false),
         };
         let numbers = [
             ("threads", found.threads as u64),
@@ -109,6 +117,23 @@ impl Options {
     /// The seed that is asked for.
     pub fn seed(&self) -> Option<u64> {
         self.seed
+    }
+
+    /// Whether counts at a rate are scored given the totals of their rows.
+    pub fn heldout_totals(&self) -> bool {
+        self.heldout_totals
+    }
+
+    /// What there is to say about the schedule that is asked for: about its items, and about the latents that it leaves out.
+    ///
+    /// # Errors
+    /// A schedule that the program does not have.
+    fn about_schedule(&self, problem: &Problem) -> Result<Vec<String>, Error> {
+        let Some(text) = &self.schedule else { return Ok(Vec::new()) };
+        let resolved = problem.schedule(text)?;
+        let items = resolved.about_items.iter().map(|own| cavi_syntax::render(own, "schedule", text, false));
+        let left_out = resolved.about_program.iter().map(|own| rendered(own, &problem.source));
+        Ok(items.chain(left_out).collect())
     }
 
     /// The settings of a fit by these options.
@@ -194,16 +219,18 @@ pub fn fit(
         asked.grow = options.grow;
         asked.folds = options.folds;
         asked.init = options.init.as_ref().map(|path| path.display().to_string());
-        let (compiled, warnings) = cavi::session::open(text, file_name, &inner)?;
+        let (compiled, mut warnings) = cavi::session::open(text, file_name, &inner)?;
+        // The sweep of the program is not the one that is run.
+        warnings.retain(|own| options.schedule.is_none() || !ABOUT_THE_SWEEP.contains(&own.code));
         let source = Arc::clone(&compiled.source);
+        asked.heldout_totals = options.heldout_totals;
         let seed = compiled.seed(options.seed);
         asked = asked.of(&inner, seed);
         let for_folds = options.folds.map(|of| (compiled.clone(), of));
-        let (problem, held) = compiled.bind_without(&inner, &heldout, options.seed)?;
-        let mut told: Vec<String> = warnings
-            .iter()
-            .map(|own| cavi_syntax::render(own, &source.file_name, &source.text, false))
-            .collect();
+        let totals = options.heldout_totals;
+        let (problem, held) = compiled.bind_without_by(&inner, &heldout, options.seed, totals)?;
+        let mut told: Vec<String> = warnings.iter().map(|own| rendered(own, &source)).collect();
+        told.extend(options.about_schedule(&problem)?);
         let mut settings = options.settings(&problem, &stop)?;
         if let Some(init) = &options.init {
             let (given, notes) = match options.grow {
@@ -242,13 +269,22 @@ pub fn fit(
         let folds = for_folds
             .map(|(compiled, of)| crate::folds::fitted(&compiled, &inner, of, &options, &stop, report))
             .transpose()?;
-        drop(inner);
+        // What was held out is scored beside fits to the same data again.
+        let again = (options.baselines && !held.parts.is_empty()).then_some(inner);
         let fit = problem.fit(&settings, report)?;
         told.extend(settings.checkpoints.as_ref().and_then(Checkpoints::failure));
-        told.extend(
-            fit.warnings.iter().map(|own| cavi_syntax::render(own, &source.file_name, &source.text, false)),
-        );
-        let asked = (&asked, folds.as_ref());
+        told.extend(fit.warnings.iter().map(|own| rendered(own, &source)));
+        let ended = fit.interrupted || fit.failure.is_some();
+        let baselines = again.filter(|_| !ended).map(|inputs| {
+            let split = Split { inputs: &inputs, requests: &heldout, seed, held: &held };
+            one_component::beside(&problem, &fit, &split, &settings, &mut |_| match stop
+                .load(Ordering::Relaxed)
+            {
+                true => Control::Stop,
+                false => Control::Continue,
+            })
+        });
+        let asked = (&asked, folds.as_ref(), baselines.as_ref());
         let json = write(&problem, &fit, &held, seed, &settings, asked, directory)?;
         if settings.checkpoints.is_some() && !fit.interrupted {
             cavi::checkpoint::remove(&out)?;
@@ -268,7 +304,7 @@ fn write(
     held: &cavi::heldout::HeldOut,
     seed: u64,
     settings: &Settings,
-    (asked, folds): (&cavi::directory::Asked, Option<&Folds>),
+    (asked, folds, baselines): (&cavi::directory::Asked, Option<&Folds>, Option<&Baselines>),
     directory: Directory,
 ) -> Result<String, Error> {
     let scored = problem.score(fit, held, seed, settings.threads);
@@ -296,7 +332,7 @@ fn write(
         runs: &runs,
         averaged: averaged.as_deref(),
         folds,
-        baselines: None,
+        baselines,
     };
     let json = directory.write(&summary)?.to_string();
     failed.map_or(Ok(json), Err)

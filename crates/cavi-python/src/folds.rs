@@ -29,7 +29,8 @@ pub fn fitted(
     let mut folds = Folds { of, fits: Vec::with_capacity(of) };
     for number in 0..of {
         let requests = requests(compiled, number, of);
-        let (problem, held) = compiled.clone().bind_without(inputs, &requests, options.seed())?;
+        let (problem, held) =
+            compiled.clone().bind_without_by(inputs, &requests, options.seed(), options.heldout_totals())?;
         let settings = options.settings(&problem, stop)?;
         let fit = problem.fit(&settings, report)?;
         if fit.interrupted {

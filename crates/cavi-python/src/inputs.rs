@@ -7,7 +7,10 @@ use std::sync::Arc;
 use cavi::bind::{ArrayInput, ColumnsInput, DataError, LabelSource, LabelsInput, SetInput, SetValue, Source};
 use cavi::directory::Asked;
 use cavi::heldout::Request;
-use cavi_files::{Categories, Column, Columns, Content, Coordinates, Dense, Values};
+use cavi_files::{
+    Categories, Column, Columns, Content, Coordinates, Dense, LONGEST_SEQUENCE, LanguageName, MostDocuments,
+    StopWords, Values,
+};
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -189,6 +192,79 @@ impl Inputs {
             wanted.iter().position(|(name, group)| (name, group) == (&own.name, &own.group))
         };
         self.inner.data.sort_by_cached_key(|own| place(own).unwrap_or(wanted.len()));
+    }
+
+    /// That labels of genes and cells which stand twice are kept apart.
+    fn keep_apart(&mut self) {
+        self.inner.unique = true;
+        self.asked.unique = true;
+    }
+
+    /// Which words of texts count: the values of `--min-docs`, `--max-docs`, `--words`, `--ngrams`, `--stem` and `--stop-words`, where they are given.
+    ///
+    /// # Errors
+    /// A value that its option does not take; a file of stop words that cannot be read.
+    #[pyo3(signature = (min_docs, max_docs, words, ngrams, stem, stop_words))]
+    #[allow(clippy::too_many_arguments, reason = "one for each option")]
+    fn texts(
+        &mut self,
+        py: Python<'_>,
+        min_docs: Option<usize>,
+        max_docs: Option<String>,
+        words: Option<usize>,
+        ngrams: Option<usize>,
+        stem: Option<String>,
+        stop_words: Option<String>,
+    ) -> PyResult<()> {
+        let wrong = |name: &str, text: &str, possible: &str| {
+            let found = DataError::new(format!("texts={{{name:?}: {text}}}")).possible(possible.to_owned());
+            cavi::Error::Usage(vec![found])
+        };
+        let texts = &mut self.inner.texts;
+        let numbers = [
+            ("min_docs", "--min-docs", min_docs),
+            ("words", "--words", words),
+            ("ngrams", "--ngrams", ngrams),
+        ];
+        for (name, option, value) in numbers {
+            let Some(value) = value else { continue };
+            let most = if name == "ngrams" { LONGEST_SEQUENCE } else { usize::MAX };
+            if !(1..=most).contains(&value) {
+                let possible = match name {
+                    "ngrams" => format!("a whole number from 1 to {LONGEST_SEQUENCE}"),
+                    _ => "a whole number, 1 or greater".to_owned(),
+                };
+                return raised(py, Err(wrong(name, &value.to_string(), &possible)));
+            }
+            match name {
+                "min_docs" => texts.min_docs = value,
+                "words" => texts.words = Some(value),
+                _ => texts.ngrams = value,
+            }
+            self.inner.asked_of_texts.push(option);
+        }
+        if let Some(text) = max_docs {
+            let read = MostDocuments::parse(&text);
+            let possible = "a share above 0 and at most 1.0, or a whole number of documents";
+            texts.max_docs = Some(raised(py, read.ok_or_else(|| wrong("max_docs", &text, possible)))?);
+            self.inner.asked_of_texts.push("--max-docs");
+        }
+        if let Some(text) = stem {
+            let read = LanguageName::with_stems(&text);
+            texts.stem = Some(raised(
+                py,
+                read.map_err(|what| {
+                    let found = DataError::new(format!("texts={{\"stem\": {text:?}}}: {what}"));
+                    cavi::Error::Usage(vec![found])
+                }),
+            )?);
+            self.inner.asked_of_texts.push("--stem");
+        }
+        if let Some(text) = stop_words {
+            texts.stop_words = raised(py, StopWords::read(&text).map_err(DataError::from))?;
+            self.inner.asked_of_texts.push("--stop-words");
+        }
+        Ok(())
     }
 
     /// Whether these are data that a fit keeps by reference, so that questions to it refuse those that have changed since.

@@ -5,14 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use cavi::bind::DataError;
-use cavi::directory::{Directory, Stored, score_json, scores_by_name};
+use cavi::compile::Source;
+use cavi::directory::{Directory, Stored, number, score_json, scores_by_name};
 use cavi::exclusive::By;
 use cavi::export::Export;
-use cavi::{Error, heldout, summary};
+use cavi::heldout::Baselines;
+use cavi::rank::metrics::{self, Metric};
+use cavi::{Error, Parameters, heldout, summary};
 use cavi_families::marginal::Marginal;
+use cavi_syntax::Diagnostic;
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::Value;
 
 use crate::error::raised;
 use crate::fit::Options;
@@ -166,9 +171,25 @@ pub fn project(
         let binding = &rows.problem.binding;
         let mut told = [binding.warnings.as_slice(), &binding.by_counters].concat();
         told.extend(dropped(rows.dropped));
+        told.extend(
+            rows.not_given.iter().map(|name| format!("`{name}` is not given, and counts as missing")),
+        );
+        if !rows.others.is_empty() {
+            let others: Vec<String> = rows.others.iter().map(|own| format!("`--axis {own}`")).collect();
+            let others = others.join(" or ");
+            told.push(format!(
+                "the data do not say which axis grew; `{}` is taken (else {others})",
+                rows.axis
+            ));
+        }
         let settings = options.of_rows(stored.allocations, seed, &stop);
         let projection = rows.fit(&settings, report)?;
+        let source = &projection.rows.problem.source;
+        told.extend(projection.fit.warnings.iter().map(|own| rendered(own, source)));
         let json = target.write_projection(&projection, &settings, &asked)?;
+        if let Some(failure) = &projection.fit.failure {
+            return Err(projection.rows.problem.error(vec![failure.clone()]));
+        }
         Ok::<_, Error>((json.to_string(), told))
     })?;
     raised(py, done)
@@ -179,15 +200,19 @@ pub fn project(
 /// # Errors
 /// Everything that is wrong with the rows; what a signal or the callback raised.
 #[pyfunction]
-#[pyo3(signature = (directories, inputs, options, callback))]
+#[pyo3(signature = (directories, inputs, options, metrics, rank, callback))]
 pub fn score(
     py: Python<'_>,
     directories: Vec<PathBuf>,
     inputs: Inputs,
     options: &Bound<'_, PyDict>,
+    metrics: Option<String>,
+    rank: Option<String>,
     callback: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(String, Vec<String>)> {
     let options = Options::read(options)?;
+    let wanted = metrics.as_deref().map(Metric::parse_all).transpose();
+    let wanted = raised(py, wanted.map_err(|error| Error::Usage(vec![error])))?.unwrap_or_default();
     let stop = Arc::new(AtomicBool::new(false));
     let done = watched(py, callback, &stop, |report| {
         let paths: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
@@ -199,26 +224,67 @@ pub fn score(
         compiled.refuse_unbound(&inputs)?;
         let seed = compiled.seed(options.seed());
         let settings = options.of_rows(stored.allocations, seed, &stop);
-        let rows = heldout::rows::fit(compiled, &inputs, &stored, &paths, &requests, &settings, report)?;
+        let mut rows = heldout::rows::fit(compiled, &inputs, &stored, &paths, &requests, &settings, report)?;
+        rows.held.given_totals = options.heldout_totals();
+        for (fit, path) in rows.fits.iter().zip(&paths) {
+            if let Some(failure) = &fit.failure {
+                return Err(rows.problem.error(vec![failure.clone()]));
+            }
+            if fit.interrupted {
+                let wrong = DataError::new(format!(
+                    "the fit of the new rows by `{}` was ended before its end, and has no score",
+                    path.display()
+                ));
+                return Err(Error::Usage(vec![
+                    wrong.help("`sweeps` says how many sweeps they take at most"),
+                ]));
+            }
+        }
         let scores = rows.score(seed, settings.threads)?;
         let mut json = score_json(&heldout::together(&scores));
         json.insert("n_dropped".to_owned(), rows.dropped.into());
         json.insert("seed".to_owned(), seed.into());
         json.insert("n_fits".to_owned(), rows.parameters.len().into());
+        if let Some(log_scale) = heldout::log_scale(&rows.problem, &rows.held) {
+            json.insert("log_scale".to_owned(), number(log_scale));
+        }
+        let runs = || rows.fits.iter().map(cavi::Fit::run);
+        let sweeps = runs().map(|run| run.sweeps).max();
+        json.insert("sweeps".to_owned(), sweeps.map_or(Value::Null, Value::from));
+        let converged = sweeps.map(|_| runs().all(|run| run.converged));
+        json.insert("converged".to_owned(), converged.map_or(Value::Null, Value::from));
         json.insert("arrays".to_owned(), scores_by_name(&scores));
+        let means = heldout::baseline::means(&rows.problem, &rows.held, settings.threads);
+        json.insert("baselines".to_owned(), Baselines { means, one: None }.json(&scores));
+        let parameters: Vec<&Parameters> = rows.parameters.iter().collect();
+        let mut measured = Vec::new();
+        for part in rows.held.parts.iter().filter(|_| !wanted.is_empty()) {
+            let (rank, settings) = (rank.as_deref(), (seed, settings.threads));
+            measured.extend(metrics::measure(&rows.problem, &parameters, part, rank, &wanted, settings)?);
+        }
+        if !measured.is_empty() {
+            json.insert("metrics".to_owned(), metrics::json(&measured));
+        }
         let binding = &rows.problem.binding;
-        let told = binding.warnings.iter().chain(&binding.by_counters).cloned();
-        let told = told.chain(dropped(rows.dropped)).collect();
-        Ok::<_, Error>((serde_json::Value::Object(json).to_string(), told))
+        let mut told: Vec<String> = binding.warnings.iter().chain(&binding.by_counters).cloned().collect();
+        told.extend(dropped(rows.dropped));
+        Ok::<_, Error>((Value::Object(json).to_string(), told))
     })?;
     raised(py, done)
 }
 
-/// Inputs of new rows: texts are read as the fit read them.
+/// Inputs of new rows: texts are read as the fit read them, and labels that stand twice are kept apart where they were.
 pub fn as_fitted(inputs: Inputs, stored: &Stored) -> (cavi::bind::Inputs, cavi::directory::Asked) {
-    let Inputs { mut inner, asked, .. } = inputs;
+    let Inputs { mut inner, mut asked, .. } = inputs;
     inner.texts = stored.texts.clone().unwrap_or_default();
+    inner.unique |= stored.unique();
+    asked.unique = inner.unique;
     (inner, asked)
+}
+
+/// A warning with its place in the program.
+pub fn rendered(own: &Diagnostic, source: &Source) -> String {
+    cavi_syntax::render(own, &source.file_name, &source.text, false)
 }
 
 /// What there is to say of entries that were left out.

@@ -96,5 +96,6 @@ fn goes_on(callback: &Bound<'_, PyAny>, progress: &Progress) -> PyResult<bool> {
     report.set_item("rel_change", progress.rel_change)?;
     report.set_item("seconds", progress.seconds)?;
     let answer = callback.call1((report,))?;
-    Ok(!answer.is_instance_of::<pyo3::types::PyBool>() || answer.is_truthy()?)
+    // Those of NumPy are no instances of Python's.
+    Ok(answer.extract::<bool>().unwrap_or(true))
 }

@@ -220,3 +220,69 @@ def test_counts_are_written_as_such(tmp_path):
         assert file["model_options/likelihoods"][:].tolist() == [b"poisson"]
         np.testing.assert_allclose(file["data/x/group1"][:] + file["intercepts/x/group1"][:], counts.toarray(), atol=1e-9)
         np.testing.assert_allclose(file["intercepts/x/group1"][:], 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("program", ["factor_analysis", "ppca", "gfa"])
+def test_entries_that_are_not_listed_are_missing_in_the_file(program, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    random = np.random.default_rng(0)
+    x = random.normal(size=(40, 1)) @ random.normal(size=(1, 6)) + 0.1 * random.normal(size=(40, 6)) + 3
+    seen = random.random(x.shape) < 0.6
+    rows, columns = np.nonzero(seen)
+    dense, listed = np.where(seen, x, np.nan), sparse.csr_matrix((x[seen], (rows, columns)), shape=x.shape)
+    files = []
+    for own in (dense, listed):
+        fit = cavi.fit(program, x={"v": own} if program == "gfa" else own, factor=1, seed=1, sweeps=100)
+        cells.write_mofa(fit, tmp_path / "fit.hdf5")
+        with h5py.File(tmp_path / "fit.hdf5") as file:
+            (view,) = file["data"]
+            files.append((file[f"data/{view}/group1"][:], file["variance_explained/r2_total/group1"][:], fit.elbo))
+    (one, shares, elbo), (other, of_listed, of_listed_elbo) = files
+    assert elbo == pytest.approx(of_listed_elbo, rel=1e-10) and np.isnan(one).sum() == (~seen).sum()
+    np.testing.assert_array_equal(np.isnan(other), ~seen)
+    np.testing.assert_allclose(other, one)
+    np.testing.assert_allclose(of_listed, shares)
+    # One factor made them, with little noise.
+    assert shares[0] > 90
+
+
+def test_zeros_that_are_not_listed_are_zeros_in_the_file(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    counts = RANDOM.poisson(1.0, size=(20, 5)).astype(float)
+    fits = [cavi.fit("nmf_gamma_joint", x=own, programme=2, seed=1, sweeps=20) for own in (counts, sparse.coo_array(counts))]
+    written = []
+    for fit in fits:
+        cells.write_mofa(fit, tmp_path / "fit.hdf5")
+        with h5py.File(tmp_path / "fit.hdf5") as file:
+            (view,) = file["data"]
+            written.append(file[f"data/{view}/group1"][:] + file[f"intercepts/{view}/group1"][:])
+    np.testing.assert_allclose(written[0], counts, atol=1e-12)
+    np.testing.assert_allclose(written[1], counts, atol=1e-12)
+
+
+def test_a_table_of_entries_and_a_column_of_the_data_of_the_fit(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    x = RANDOM.normal(size=(12, 4))
+    long = pd.DataFrame({"sample": np.repeat([f"s{own}" for own in range(12)], 4), "feature": np.tile(list("abcd"), 12), "x": x.ravel()})
+    wide = pd.DataFrame(x, index=[f"s{own}" for own in range(12)], columns=list("abcd"))
+    data = anndata.AnnData(x, obs=pd.DataFrame({"batch": ["a", "b"] * 6}, index=wide.index), var=pd.DataFrame(index=list("abcd")))
+    found = []
+    for own in (long, wide, data):
+        fit = cavi.fit("factor_analysis", x=own, factor=1, seed=1, sweeps=20)
+        cells.write_mofa(fit, tmp_path / "fit.hdf5")
+        with h5py.File(tmp_path / "fit.hdf5") as file:
+            (view,) = file["data"]
+            found.append(file[f"data/{view}/group1"][:])
+    np.testing.assert_allclose(found[0], found[1])
+    np.testing.assert_allclose(found[0], found[2])
+    # The fit has the AnnData, and so its columns.
+    cells.write_mofa(fit, tmp_path / "fit.hdf5", groups="batch")
+    with h5py.File(tmp_path / "fit.hdf5") as file:
+        assert [own.decode() for own in file["groups/groups"][:]] == ["a", "b"]
+
+
+def test_a_matrix_that_stays_in_its_file_is_read(tmp_path):
+    data = anndata.AnnData(sparse.csr_matrix(RANDOM.poisson(1.0, size=(20, 5)).astype(float)))
+    data.write_h5ad(tmp_path / "x.h5ad")
+    fits = [cavi.fit("nmf_gamma_joint", x=own, programme=2, sweeps=5, seed=1) for own in (data, anndata.read_h5ad(tmp_path / "x.h5ad", backed="r"))]
+    assert fits[0].elbo == fits[1].elbo

@@ -38,8 +38,11 @@ COUNTS = np.random.default_rng(0).poisson(1.0, size=(12, 8))
         ("`cavi explain` lists all", "`cavi.explain` lists all"),
         ("`cavi top DIR VAR`", "`fit.top(VAR)`"),
         ("`--shards doc=16`, or", '`shards="doc=16"`, or'),
+        ("`--min-docs 1` keeps words", '`texts={"min_docs": 1}` keeps words'),
+        ("--stop-words names", 'texts={"stop_words": ...} names'),
+        ("`--columns x=school:a,pupil:b,value:x` if", '`columns={"x": "school:a,pupil:b,value:x"}` if'),
         # What has no argument here stays.
-        ("`--min-docs 1` keeps words", "`--min-docs 1` keeps words"),
+        ("`--memory-limit 1GB` bounds it", "`--memory-limit 1GB` bounds it"),
         ("13 | x = 1 # --draws 3", "13 | x = 1 # --draws 3"),
     ],
 )

@@ -115,8 +115,17 @@ fn spread(counts: &[f64], logs: &[f64], of_rates: bool) -> f64 {
 /// # Errors
 /// Fits to different data, or with different held-out entries, with the two directories; a fit of which nothing was held out.
 pub fn open(directories: &[&Path], given: Option<&Inputs>) -> Result<Vec<Reopened>, Error> {
+    open_each(&directories.iter().map(|own| (*own, given)).collect::<Vec<_>>())
+}
+
+/// As [`open`], each fit with inputs of its own: fits to the same data may have other constants.
+///
+/// # Errors
+/// As there.
+pub fn open_each(each: &[(&Path, Option<&Inputs>)]) -> Result<Vec<Reopened>, Error> {
     let fits: Vec<Reopened> =
-        directories.iter().map(|own| reopen::open(own, given)).collect::<Result<_, Error>>()?;
+        each.iter().map(|(own, given)| reopen::open(own, *given)).collect::<Result<_, Error>>()?;
+    let directories = each.iter().map(|(own, _)| *own);
     let splits: Vec<Split> =
         fits.iter().zip(directories).map(|(fit, own)| Split::of(fit, own)).collect::<Result<_, _>>()?;
     if let Some((first, others)) = splits.split_first() {

@@ -134,6 +134,24 @@ impl<'a> Declared<'a> {
         self.dimension.bound.size(self.dimension.axis)
     }
 
+    /// Whether the array is declared with this letter here.
+    pub fn is_at(&self, letter: LetterId) -> bool {
+        match self.dimension.letter {
+            Some(own) => own == letter,
+            None => self.dimension.symbols.letter(letter).axis == self.dimension.axis,
+        }
+    }
+
+    /// The dimension of the array as it is held.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
+    /// How many positions another axis has.
+    pub fn sizes_of(&self, axis: AxisId) -> usize {
+        self.dimension.bound.size(axis)
+    }
+
     /// The position on it of the entry that stands at these positions in the array as it is held.
     pub fn position(&self, place: &dyn Fn(usize) -> usize) -> usize {
         let own = place(self.held);

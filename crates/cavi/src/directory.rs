@@ -438,6 +438,21 @@ fn trace(fit: &Fit) -> String {
     table.as_str().to_owned()
 }
 
+/// The constants of a fit that were arrays in memory, each with the hash of its labels and values.
+fn constants_in_memory(stored: &Stored) -> BTreeMap<String, String> {
+    let program = cavi_syntax::parse(&stored.text).0;
+    let is_constant = |name: &str| {
+        let name = name.split('[').next().unwrap_or(name);
+        program.statements.iter().any(|own| match &own.kind {
+            StatementKind::Const(constant) => constant.name.text == name,
+            _ => false,
+        })
+    };
+    let mut found = crate::data_files::stored_in_memory(&stored.summary);
+    found.retain(|name, _| is_constant(name));
+    found
+}
+
 /// What a directory says of the fit that it holds.
 #[derive(Clone, Debug)]
 pub struct Stored {
@@ -497,7 +512,12 @@ impl Stored {
             let mut of_one = one.set.iter().filter(|own| !is_axis(&own.name));
             of_one.find(|own| constants().all(|other| !own.is_same(other))).map(|own| own.name.clone())
         };
-        match differs(self, other).or_else(|| differs(other, self)) {
+        let in_memory = || {
+            let (own, others) = (constants_in_memory(self), constants_in_memory(other));
+            let names = own.keys().chain(others.keys()).find(|name| own.get(*name) != others.get(*name));
+            names.cloned()
+        };
+        match differs(self, other).or_else(|| differs(other, self)).or_else(in_memory) {
             None if self.texts != other.texts => Err(DataError::new(format!(
                 "fits that read texts in other ways cannot be averaged: `settings.texts` is another in \
                  `{two}/summary.json` than in `{one}/summary.json`"

@@ -31,6 +31,9 @@ pub fn parse(problem: &Problem, text: &str) -> Result<Resolved, Vec<Diagnostic>>
     if failed { Err(resolved.about_items) } else { Ok(resolved) }
 }
 
+/// Codes of warnings about the sweep of a program, which say nothing of a fit that is given another.
+pub const ABOUT_THE_SWEEP: [&str; 3] = ["W0602", "W0603", "W0604"];
+
 /// The schedule of a program (its `sweep` line, or the derived order) and what there is to say about it.
 pub fn of_program(model: &Model, equations: &Equations) -> Resolved {
     match &model.fit.sweep {

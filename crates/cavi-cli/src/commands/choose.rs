@@ -7,6 +7,7 @@ use cavi::bind::{DataError, Inputs};
 use cavi::choose::{self, COLUMNS, Candidate, Choice, Grid};
 use cavi::directory::{Asked, Directory, OwnRun, Summary};
 use cavi::heldout::Request;
+use cavi::schedule::ABOUT_THE_SWEEP;
 use cavi_files::{Cell, CsvText, format_number, write_text_atomically};
 
 use super::fit;
@@ -56,7 +57,7 @@ fn fitted(
     (values, set): (Vec<(String, f64)>, &[String]),
     is_first: bool,
 ) -> Result<Candidate, Failure> {
-    let ignored: &[&str] = if is_first { &[] } else { &["W0602", "W0603", "W0604"] };
+    let ignored: &[&str] = if is_first { &[] } else { &ABOUT_THE_SWEEP };
     let compiled = program::open(source, inputs, ignored)?;
     let texts = if arguments.heldout.is_empty() {
         compiled.predicted_data().iter().map(|name| format!("{name}=0.1")).collect()

@@ -9,6 +9,7 @@ use cavi::bind::{DataError, Inputs};
 use cavi::directory::{Asked, Directory, OwnRun, Stored, Summary};
 use cavi::heldout::one_component::{self, Split};
 use cavi::heldout::{Baselines, HeldOut, Request, Score};
+use cavi::schedule::ABOUT_THE_SWEEP;
 use cavi::start::Given;
 use cavi::{Control, Error, Fit, Kind, Problem, Settings};
 use cavi_report::Options;
@@ -23,9 +24,6 @@ use crate::failure::Failure;
 use crate::progress::{Display, duration};
 use crate::watch::Watch;
 use crate::{components, explained, findings, interrupt, program, scores, team, terminal};
-
-/// Codes of warnings about the program's own sweep.
-const ABOUT_THE_SWEEP: [&str; 3] = ["W0602", "W0603", "W0604"];
 
 /// A fit of so many seconds takes no longer than a reader notices.
 const SHORT: f64 = 2.0;

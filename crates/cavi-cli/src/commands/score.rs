@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cavi::bind::DataError;
-use cavi::directory::{Stored, score_json, scores_by_name};
+use cavi::directory::{Stored, number, score_json, scores_by_name};
 use cavi::heldout::{self, Baselines, HeldOut, Request, Score, rows};
 use cavi::rank::metrics::{self, Measured, Metric};
 use cavi::{Control, Error, Parameters, Problem, Settings, compare};
@@ -139,6 +139,9 @@ fn show(
         json.insert("n_dropped".to_owned(), rows.map_or(0, |rows| rows.dropped).into());
         json.insert("seed".to_owned(), seed.into());
         json.insert("n_fits".to_owned(), fits.into());
+        if let Some(log_scale) = rows.and_then(|rows| heldout::log_scale(&rows.problem, &rows.held)) {
+            json.insert("log_scale".to_owned(), number(log_scale));
+        }
         let runs = || rows.iter().flat_map(|rows| rows.fits.iter().map(cavi::Fit::run));
         let sweeps = runs().map(|run| run.sweeps).max();
         json.insert("sweeps".to_owned(), sweeps.map_or(Value::Null, Value::from));

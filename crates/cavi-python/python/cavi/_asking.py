@@ -16,15 +16,23 @@ from pathlib import Path
 
 import numpy as np
 
-from . import _calls, _core
+from . import _calls, _core, _data
 from ._program import Program, opened, source, tell
-
-#: Columns of imputed entries that hold numbers.
-NUMBERS = {"mean", "sd", "value", "prob"}
 
 
 class Questions:
     """What can be asked of a fit. Every answer is the one that the command line gives."""
+
+    def _label(self, axis, label):
+        """A label as the fit has it. Only how a moment is written depends on what else stands on its axis."""
+        known = []
+        if _data.is_moment(label):
+            try:
+                known = self.axis(axis)
+            except (KeyError, OSError):
+                pass
+        known = known if isinstance(known, list) else [own for group in known.values() for own in group]
+        return _data.text_of(label, known)
 
     def _asked(self, data, set_, columns, labels, transpose, arrays):
         """The data of a question; nothing for the files of the fit."""
@@ -65,12 +73,18 @@ class Questions:
         """
         inputs = self._asked(data, set, columns, labels, transpose, arrays)
         draws, threads = _calls.whole("draws", draws), _calls.whole("threads", threads, 1)
-        chosen = [(axis, str(label)) for axis, own in (only or {}).items() for label in _listed(own)]
+        chosen = [(axis, self._label(axis, label)) for axis, own in (only or {}).items() for label in _listed(own)]
         tables = _core.impute_entries(
             str(self.path), inputs, all, [] if of is None else [of], chosen, draws, threads
         )
         found = {}
-        for name, _, _, bare_rows, text in tables:
+        classes = {own[0] for own in self.program._core.data if own[3]}
+        for name, _, _, bare_rows, listed_only, text in tables:
+            if listed_only:
+                tell(
+                    [f"entries of {name} that are not listed are left out: the program has latents of its own at each listed entry"],
+                    stacklevel=2,
+                )
             if bare_rows:
                 tell(
                     [
@@ -79,7 +93,11 @@ class Questions:
                     ],
                     stacklevel=2,
                 )
-            found[name] = _table(*_read(text))
+            # After the labels stand what is expected and how sure that is, and with `all` what the data have.
+            numbers = range(-2 - bool(all), 0)
+            if name in classes:
+                numbers = [-1 - bool(all)]
+            found[name] = _table(*_read(text, numbers))
         if of is None:
             return found
         # An array without a missing entry has no table.
@@ -111,9 +129,11 @@ class Questions:
         """
         inputs = self._asked(data, set, columns, labels, transpose, arrays)
         n, threads = _calls.whole("n", n, 1), _calls.whole("threads", threads, 1)
-        text = _core.rankings(
-            str(self.path), inputs, axis, _places(each), of, n, None if not_in is None else os.fspath(not_in), unseen, threads
+        places = [(own, None if label is None else self._label(own, label)) for own, label in _places(each)]
+        text, told = _core.rankings(
+            str(self.path), inputs, axis, places, of, n, None if not_in is None else os.fspath(not_in), unseen, threads
         )
+        tell(told, stacklevel=2)
         answer = json.loads(text)
         rows, names = [], []
         for own in answer["rankings"]:
@@ -140,6 +160,8 @@ class Questions:
             )
         first, second = pairs[0]
         each = first if label is None else [{first: own} for own in _listed(label)]
+        if each == []:
+            return _table([first, "rank", second, "expected"], [])
         if isinstance(each, list) and len(each) > 1:
             tables = [self.rank(second, own, n=n, unseen=unseen, **options) for own in each]
             return _joined(tables)
@@ -187,7 +209,7 @@ class Questions:
         home, path = _calls.home(out)
         _, told = _core.simulate_fit(str(self.path), inputs, _calls.seed(seed) or 0, _totals(total), str(path))
         tell(told, stacklevel=2)
-        return Simulated(path, _home=home)
+        return Simulated(path, _home=home, _classes=_classes(self.program))
 
     def report(self, path=None, *, title=None, by=None):
         """A page about the fit that opens in any browser, offline. Gives its path, or without one its HTML.
@@ -213,7 +235,8 @@ def _is_file(value):
 
 
 def _listed(value):
-    return [value] if isinstance(value, str) or np.isscalar(value) else list(value)
+    is_one = isinstance(value, (str, bytes)) or np.isscalar(value) or not hasattr(value, "__iter__")
+    return [value] if is_one else list(value)
 
 
 def _places(each):
@@ -221,7 +244,7 @@ def _places(each):
     if isinstance(each, str):
         return [(each, None)]
     if isinstance(each, dict):
-        return [(axis, None if label is None else str(label)) for axis, label in each.items()]
+        return list(each.items())
     return [place for own in each for place in _places(own)]
 
 
@@ -230,11 +253,12 @@ def _float(value):
     return float(value) if value is not None else np.nan
 
 
-def _read(text, is_number=lambda name, place: name in NUMBERS):
-    """A table of CSV: its columns, and rows with numbers where these are numbers. ``place`` counts columns from the last, which is -1."""
+def _read(text, numbers):
+    """A table of CSV: its columns, and rows with numbers in the columns at ``numbers``, counted from the last, which is -1. All others hold labels,
+    whatever they look like; behind the axes one that is missing is ``None``."""
     header, *rows = csv.reader(io.StringIO(text))
-    is_number = [is_number(name, place - len(header)) for place, name in enumerate(header)]
-    cell = lambda own, number: (float(own) if own else np.nan) if number else own  # noqa: E731
+    is_number = [place - len(header) in numbers for place in range(len(header))]
+    cell = lambda own, number: (float(own) if own else np.nan) if number else own or None  # noqa: E731
     return header, [[cell(own, number) for own, number in zip(row, is_number)] for row in rows]
 
 
@@ -270,8 +294,9 @@ def compare(fits, data=None, *, threads=None, set=None, columns=None, labels=Non
     fits = list(fits)
     if len(fits) < 2:
         raise _core.UsageError("compare() needs two fits or more")
-    inputs = fits[0]._asked(data, set, columns, labels, transpose, arrays)
-    return json.loads(_core.compare_fits([str(own.path) for own in fits], inputs, threads))
+    # Each with its own constants, which differ where these are arrays in memory.
+    asked = [(str(own.path), own._asked(data, set, columns, labels, transpose, arrays)) for own in fits]
+    return json.loads(_core.compare_fits(asked, threads))
 
 
 def match(a, b, *, variable=None, axis=None) -> dict:
@@ -364,6 +389,7 @@ def choose(model, data=None, *, set=None, restarts=3, heldout=None, out=None, th
             keep="all",
             threads=threads,
             out=None if out is None else Path(out) / folder,
+            _baselines=False,
             **options,
         )
         fits.append(own)
@@ -396,26 +422,33 @@ class Simulated:
     others arrays with NaN where there is no entry. ``cavi.fit(model, data=drawn.data)`` fits them.
     """
 
-    def __init__(self, path, _home=None):
+    def __init__(self, path, _home=None, _classes=frozenset()):
         self.path = Path(path)
         self._home = _home
+        # The arrays whose values are labels.
+        self._classes = _classes
 
     @property
     def data(self) -> dict:
         """The data that were drawn."""
-        return _arrays(self.path / "data")
+        return _arrays(self.path / "data", self._classes)
 
     @property
     def latents(self) -> dict:
         """The latents that they were drawn from."""
-        return _arrays(self.path / "latents")
+        return _arrays(self.path / "latents", self._classes)
 
     def __repr__(self) -> str:
         return f"<cavi.Simulated: data {', '.join(self.data)}; latents {', '.join(self.latents)}>"
 
 
-def _arrays(directory):
-    readers = {".mtx": _matrix, ".npy": np.load, ".csv": _long}
+def _classes(program):
+    """The arrays of a program whose values are labels of an axis."""
+    return frozenset(own[0] for own in [*program._core.data, *program._core.latent_symbols] if own[3])
+
+
+def _arrays(directory, classes):
+    readers = {".mtx": _matrix, ".npy": np.load, ".csv": lambda path: _long(path, path.stem in classes)}
     files = sorted(own for own in directory.iterdir() if own.suffix in readers) if directory.is_dir() else []
     return {own.stem: readers[own.suffix](own) for own in files}
 
@@ -436,19 +469,12 @@ def _matrix(path):
     return sparse.csr_matrix((entries[:, 2], (places[:, 0], places[:, 1])), shape=(rows, columns))
 
 
-def _long(path):
-    """A table with a column for each axis, and the values in the last one."""
+def _long(path, is_class):
+    """A table with a column for each axis, and in the last one the values, which are labels of an axis or numbers."""
     with open(path, encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
-    return _table(header, [[*row[:-1], _number(row[-1])] for row in rows])
-
-
-def _number(text):
-    """A number, or the label that stands in its place."""
-    try:
-        return float(text) if text else np.nan
-    except ValueError:
-        return text
+    value = (lambda text: text or None) if is_class else (lambda text: float(text) if text else np.nan)
+    return _table(header, [[*row[:-1], value(row[-1])] for row in rows])
 
 
 def simulate(model, data=None, *, set=None, seed=0, total=None, columns=None, labels=None, transpose=None, out=None, **arrays) -> Simulated:
@@ -466,4 +492,4 @@ def simulate(model, data=None, *, set=None, seed=0, total=None, columns=None, la
     home, path = _calls.home(out)
     _, told = _core.simulate_prior(text, file_name, inputs, _calls.seed(seed) or 0, _totals(total), str(path))
     tell(told, stacklevel=2)
-    return Simulated(path, _home=home)
+    return Simulated(path, _home=home, _classes=_classes(program))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -99,7 +101,7 @@ def whole(name, value, least=0):
     """A whole number that is no less than ``least``; ``None`` stays."""
     if value is None:
         return None
-    if isinstance(value, (bool, str)) or not np.isscalar(value) or value != int(value) or value < least:
+    if isinstance(value, (bool, str)) or not np.isscalar(value) or not np.isfinite(value) or value != int(value) or value < least:
         raise _core.UsageError(f"{name}={value!r}: expected a whole number, {least} or greater")
     return int(value)
 
@@ -117,11 +119,24 @@ def init(init, scratch):
     return os.fspath(init)
 
 
+class _Home:
+    """A temporary directory, which goes with this object. A process that was forked from the one that made it leaves it where it is."""
+
+    def __init__(self):
+        self.name = tempfile.mkdtemp(prefix="cavi-")
+        weakref.finalize(self, _remove, self.name, os.getpid())
+
+
+def _remove(directory, maker):
+    if os.getpid() == maker:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
 def home(out):
     """The directory to write, and what keeps a temporary one."""
     if out is not None:
         return None, Path(out)
-    home = tempfile.TemporaryDirectory(prefix="cavi-")
+    home = _Home()
     return home, Path(home.name) / "fit"
 
 

@@ -2,11 +2,13 @@
 
 NumPy arrays, SciPy sparse matrices, frames of pandas and polars, AnnData, lists, and files. Labels come from indices, columns and
 names; an index that counts rows from 0 is a label only where other data of its axis have one of its numbers. A frame with a row for each
-entry is read by the rules of a file with its columns. Nothing sparse is made dense, and no order of memory is taken for another.
+entry is read by the rules of a file with its columns. Values of ``index`` data are positions in an array of NumPy or a list of whole numbers, and labels,
+as in a file, wherever they come from a library that labels: pandas, polars, xarray. Nothing sparse is made dense, and no order of memory is taken for another.
 """
 
 from __future__ import annotations
 
+import datetime
 import os
 
 import numpy as np
@@ -21,9 +23,12 @@ FEW = 8
 MISSING = np.iinfo(np.uint32).max
 
 
-def inputs(program, data, settings, columns=None, labels=None, transpose=None, heldout=None, given=False, fix=None):
+def inputs(
+    program, data, settings, columns=None, labels=None, transpose=None, heldout=None, given=False, fix=None, unique=False, texts=None
+):
     """The inputs of a call: ``data`` by name, a dictionary of groups for a ragged array, ``settings`` for constants and sizes; ``fix`` has the
-    values of latents that are held."""
+    values of latents that are held. ``unique`` keeps apart what has one name, and ``texts`` says which words count."""
+    of_texts = texts
     texts, arrays = _files_and_arrays(data)
     fixed_texts, fixed = _files_and_arrays(fix or {})
     set_texts, constants = [], []
@@ -40,7 +45,7 @@ def inputs(program, data, settings, columns=None, labels=None, transpose=None, h
             if _is_file(own):
                 label_texts.append(f"{_place(axis, group)}={os.fspath(own)}")
             else:
-                lists.append((axis, group, [str(label) for label in own]))
+                lists.append((axis, group, _listed(own)))
     in_memory = {name: own for name, _, own in arrays + fixed}
     column_texts, pairs = [], {}
     for name, own in (columns or {}).items():
@@ -51,6 +56,10 @@ def inputs(program, data, settings, columns=None, labels=None, transpose=None, h
     hidden = [f"{name}={_shown(own)}" for name, own in (heldout or {}).items()]
     turned = [transpose] if isinstance(transpose, str) else list(transpose or [])
     core = _core.Inputs(texts, column_texts, turned, label_texts, set_texts, hidden, given)
+    if unique:
+        core.keep_apart()
+    if of_texts:
+        core.texts(**_of_texts(of_texts))
     known = {own[0]: own for own in program.data}
     for name, own in pairs.items():
         core.columns(name, own)
@@ -72,6 +81,26 @@ def inputs(program, data, settings, columns=None, labels=None, transpose=None, h
     return core
 
 
+#: What ``texts`` says of the words of texts, as the options of the command line.
+OF_TEXTS = ("min_docs", "max_docs", "words", "ngrams", "stem", "stop_words")
+
+
+def _of_texts(texts):
+    """Which words of texts count, as the reader takes it."""
+    unknown = [name for name in texts if name not in OF_TEXTS]
+    if unknown:
+        raise _core.UsageError(f"texts={{{unknown[0]!r}: ...}}: expected one of {', '.join(OF_TEXTS)}")
+    found = dict.fromkeys(OF_TEXTS) | dict(texts)
+    for name in ("min_docs", "words", "ngrams"):
+        own = found[name]
+        if own is not None and (isinstance(own, (bool, str)) or own != own or own != int(own) or own < 1):
+            raise _core.UsageError(f"texts={{{name!r}: {own!r}}}: expected a whole number, 1 or greater")
+        found[name] = None if own is None else int(own)
+    for name in ("max_docs", "stem", "stop_words"):
+        found[name] = None if found[name] is None else _shown(found[name])
+    return found
+
+
 def _files_and_arrays(given):
     """What is given by name, group for group: the texts ``NAME[GROUP]=FILE`` of files, and all else as name, group and value."""
     texts, arrays = [], []
@@ -88,12 +117,13 @@ def _groups(value):
     """The groups of a ragged array, those of nested ones joined by ``/``; one without a name for any other."""
     if hasattr(value, "mod") and hasattr(value, "obs_names"):  # MuData: a view for each modality
         value = dict(value.mod)
-    if not isinstance(value, dict):
+    # A sparse matrix of SciPy may be a dictionary of its entries.
+    if not isinstance(value, dict) or hasattr(value, "tocoo"):
         yield None, value
         return
     for label, inner in value.items():
         for rest, own in _groups(inner):
-            yield (str(label) if rest is None else f"{label}/{rest}"), own
+            yield (text_of(label) if rest is None else f"{text_of(label)}/{rest}"), own
 
 
 def _pairs(name, columns):
@@ -126,10 +156,10 @@ def _shown(value):
 def _add(core, name, group, value, symbol, columns):
     """Add one array. ``symbol`` is what the program says of it, if it knows it."""
     axes, letters, is_labels = (symbol[1], symbol[2], symbol[3]) if symbol else ([], [], False)
-    if getattr(getattr(value, "index", None), "nlevels", 1) > 1:  # labels of several axes
-        value = (value if _is_frame(value) else value.rename(value.name or name)).reset_index()
+    groups = symbol[6] if symbol and group is None else []
+    own = _names_of(axes, letters)
+    value = _with_levels(name, value, (groups, own), dict(zip(letters, own)), columns)
     if _is_frame(value) and columns != WIDE:
-        groups = symbol[6] if symbol and group is None else []
         if groups and columns is None and all(own in value.columns for own in groups) and not all(own in value.columns for own in axes):
             _add_groups(core, name, value, symbol, groups)
             return
@@ -137,11 +167,13 @@ def _add(core, name, group, value, symbol, columns):
             _add_table(core, name, group, value)
             return
     if hasattr(value, "tocoo"):
-        _add_sparse(core, name, group, value, [(None, False)] * 2)
+        _add_sparse(core, name, group, value, None)
         return
     if hasattr(value, "obs_names") and hasattr(value, "var_names"):  # AnnData
         own = [_labels(value.obs_names), _labels(value.var_names)]
         matrix = value.X
+        if hasattr(matrix, "to_memory"):  # sparse, in its file
+            matrix = matrix.to_memory()
         if hasattr(matrix, "tocoo"):
             _add_sparse(core, name, group, matrix, own)
         else:
@@ -150,13 +182,67 @@ def _add(core, name, group, value, symbol, columns):
         return
     if _has_dims(value) and sorted(value.dims) == sorted(axes) and len(set(axes)) == len(axes):
         value = value.transpose(*axes)
-    if is_labels and _holds_text(value):
+    if is_labels and (_is_labelled(value) or _holds_text(value)):
         _add_words(core, name, group, value)
         return
     values, own_labels, counts = _dense(name, value)
-    # As above the labels of the rows of a file: a frame that is turned is told by it.
-    rows_are = getattr(value.index, "name", None) if _is_frame(value) and hasattr(value, "iloc") else None
-    core.dense(name, group, values, own_labels, counts, None if rows_are is None else str(rows_are))
+    core.dense(name, group, values, own_labels, counts, _rows_are(value, axes))
+
+
+def _rows_are(value, axes):
+    """What the rows of a frame are by the names of its index or its columns: as above the labels of the rows of a file, a frame that is turned is told
+    by it."""
+    if not _is_frame(value) or not hasattr(value, "iloc"):
+        return None
+    if value.index.name is not None:
+        return str(value.index.name)
+    if len(axes) == 2 and axes[0] != axes[1] and value.columns.name in axes:
+        return axes[1] if value.columns.name == axes[0] else axes[0]
+    return None
+
+
+def _names_of(axes, letters):
+    """The names of the columns that a table has for these axes: one along which an array runs more than once goes by its letters."""
+    return [letter if axes.count(axis) > 1 else axis for axis, letter in zip(axes, letters)]
+
+
+def _with_levels(name, value, axes, letters, columns):
+    """A series or a frame of pandas whose index has several levels, these as columns that are called like the axes; every other value as it is.
+
+    ``axes`` are those of the groups and those of the array within them. Levels that are called like an axis (or its letter) are this axis, and where there are as many levels as axes the others are the rest of them in order.
+    """
+    if getattr(getattr(value, "columns", None), "nlevels", 1) > 1:
+        raise _core.DataError(
+            f"{name!r}: columns of {value.columns.nlevels} levels; expected one label for each column, as of "
+            f"`frame.set_axis(['/'.join(map(str, own)) for own in frame.columns], axis=1)`"
+        )
+    groups, own = axes
+    axes = [*groups, *own]
+    levels = getattr(getattr(value, "index", None), "nlevels", 1)
+    is_frame = _is_frame(value)
+    if levels == 1:
+        # The groups of a ragged axis may stand in the index.
+        is_of_groups = is_frame and hasattr(value, "iloc") and columns is None and value.index.name in groups
+        return value.reset_index() if is_of_groups else value
+    if columns is not None and columns != WIDE:
+        return (value if is_frame else value.rename(value.name or name)).reset_index()
+    names = [letters.get(own, own) for own in value.index.names]
+    if all(own in axes for own in names):
+        return (value if is_frame else value.rename(name)).rename_axis(names).reset_index()
+    if levels == len(axes) and (not is_frame or value.shape[1] == 1):
+        rest = [own for own in axes if own not in names]
+        names = [own if own in axes else rest.pop(0) for own in names]
+        series = value.iloc[:, 0] if is_frame else value
+        return series.rename_axis(names).rename(name).reset_index()
+    raise _core.DataError(
+        f"{name!r}: an index of {levels} levels ({', '.join(map(str, names))}), of which nothing says what they are; expected levels that are called "
+        f"like the axes {', '.join(axes)} (`.rename_axis([...])`), or one label for each row"
+    )
+
+
+def _is_labelled(value):
+    """Whether it comes from a library that labels, pandas, polars or xarray, where a whole number among ``index`` data is a label, as in a file."""
+    return hasattr(value, "to_numpy") or _has_dims(value)
 
 
 def _is_frame(value):
@@ -196,11 +282,13 @@ def _add_groups(core, name, frame, symbol, groups):
     order = np.argsort(where.reshape(-1), kind="stable")
     ends = np.cumsum(np.bincount(where.reshape(-1), minlength=len(distinct)))
     rest = frame[[own for own in frame.columns if own not in groups]]
+    # An index that counts has the rows of all groups.
+    counts = hasattr(rest, "iloc") and _counts(rest.index)
     for place, own in enumerate(distinct):
         group = "/".join(labels[level][code] for level, code in enumerate(own))
         rows = order[(ends[place - 1] if place else 0) : ends[place]]
         part = rest.iloc[rows] if hasattr(rest, "iloc") else rest[rows]
-        _add(core, name, group, part.reset_index(drop=True) if hasattr(part, "reset_index") else part, symbol, None)
+        _add(core, name, group, part.reset_index(drop=True) if counts else part, symbol, None)
 
 
 def _add_table(core, name, group, frame):
@@ -284,15 +372,48 @@ def _texts(values):
 
 
 def _text(value):
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
+    if isinstance(value, (float, np.floating)) and float(value).is_integer() and abs(value) < 1e16:
         return str(int(value))
+    if isinstance(value, bytes):
+        try:
+            value = value.decode("utf-8")
+        except UnicodeDecodeError:
+            raise _core.DataError(f"the label {value!r} is no text in UTF-8") from None
     return str(value).strip()
+
+
+def _listed(labels):
+    """Labels in a list, an index or an array as a table of text has them."""
+    if hasattr(labels, "to_numpy") or isinstance(labels, np.ndarray):
+        return _texts(labels)
+    labels = list(labels)
+    if labels and all(is_moment(own) for own in labels):
+        return _texts(np.array(labels, dtype="datetime64[ns]"))
+    return [_text(own) for own in labels]
+
+
+def is_moment(value):
+    """Whether it is a day or a moment without a time zone, as an index of days has them."""
+    return isinstance(value, (datetime.date, np.datetime64)) and value == value and getattr(value, "tzinfo", None) is None
+
+
+def text_of(label, known=()):
+    """One label as a table of text has it: a moment as it is among those that are ``known``, with hours or without."""
+    (text,) = _listed([label])
+    if text in known or not is_moment(label):
+        return text
+    moment = np.datetime64(label)
+    forms = (np.datetime_as_string(moment.astype(f"datetime64[{unit}]")).replace("T", " ") for unit in ("s", "ms", "us", "ns"))
+    return next((own for own in forms if own in known), text)
 
 
 def _add_sparse(core, name, group, value, own):
     """Add a sparse matrix; entries that stand twice are left to the program, as those of a file."""
     entries = value.tocoo()
     shape = list(entries.shape)
+    if any(size > MISSING for size in shape):
+        raise _core.DataError(f"{name!r}: a sparse array of the shape {tuple(shape)}; expected sizes below {MISSING}")
+    own = [(None, False)] * len(shape) if own is None else own
     indices = getattr(entries, "coords", None) or (entries.row, entries.col)
     columns = [np.ascontiguousarray(column, dtype=np.uint32) for column in indices]
     numbers = _floats(name, entries.data)
@@ -386,6 +507,11 @@ def _labels(index):
     """The labels of an index and ``False``; nothing and ``True`` for one that counts from 0."""
     if _is_range(index):
         return None, True
+    array, _ = _values(index)
+    if array.dtype.kind in "OfM":
+        absent = next((place for place, own in enumerate(array) if _is_missing(own)), None)
+        if absent is not None:
+            raise _core.DataError(f"an index has {array[absent]!r} at position {absent}; expected a label for each row and column")
     texts = _texts(index)
     counts = all(own == str(place) for place, own in enumerate(texts))
     return (None, True) if counts else (texts, False)

@@ -61,6 +61,10 @@ def fit(
     resume=None,
     callback=None,
     progress=False,
+    unique=False,
+    texts=None,
+    heldout_totals=False,
+    _baselines=True,
     **arrays,
 ) -> "Fit":
     """Fit a program to data.
@@ -73,7 +77,8 @@ def fit(
         The data by name: NumPy arrays (NaN is missing; one in C order is read where it is, and must not change meanwhile), SciPy sparse matrices, frames of pandas or polars (labels from index and columns,
         or one row for each entry), AnnData, MuData, nested lists, or paths of files. Of a ragged array a dictionary, one for each
         group. A keyword that is a constant or an axis of the program is set, as in ``topic=20``. A name that is also an option goes into
-        ``data`` or ``set``.
+        ``data`` or ``set``. Values of ``index`` data are labels, as in a file, in a series or a frame, and where they are texts; the whole numbers of an
+        array of NumPy or a list are positions from 0.
     set
         Constants, sizes of axes.
     columns
@@ -83,7 +88,15 @@ def fit(
     transpose
         The data (or a list of them) whose files hold the transpose.
     heldout
-        Hides a part of the data and scores it: ``{"n": 0.1}``, or a file with the entries.
+        Hides a part of the data and scores it: ``{"n": 0.1}``, or a file with the entries. ``summary["heldout_baselines"]`` has beside it the scores by the means
+        of rows and columns, and of the same program with one component.
+    heldout_totals
+        Score held-out counts at a rate as units of their rows, given how many these have.
+    unique
+        Keep apart genes or cells of one name in files (.h5ad, 10x).
+    texts
+        Which words of texts count, where data are texts: ``{"min_docs": 2, "max_docs": 0.5, "words": 5000, "ngrams": 2, "stem": "english",
+        "stop_words": "german"}``, each as the option of the command line.
     init
         Initial parameters: a ``Fit``, a directory, an ``.npz``, or a dictionary of arrays by ``VAR.PARAM``.
     grow
@@ -126,6 +139,8 @@ def fit(
     for name, own in (("heldout", heldout), ("init", init)):
         if folds is not None and own is not None:
             raise _core.UsageError(f"folds={folds!r} cannot be used with {name}: it is the folds that are held out, each of a fit from its own start")
+    if heldout_totals and heldout is None and folds is None:
+        raise _core.UsageError("heldout_totals=True says how held-out counts are scored: it goes with heldout or folds")
     program = _calls.opened(model, set, arrays)
     own_data, settings = _calls.split(program, arrays, data, set)
     inputs = _data.inputs(
@@ -137,6 +152,8 @@ def fit(
         transpose=transpose,
         heldout=heldout,
         fix=fix,
+        unique=unique,
+        texts=texts,
     )
     with tempfile.TemporaryDirectory(prefix="cavi-") as scratch:
         options = {
@@ -160,6 +177,8 @@ def fit(
             "grow": bool(grow),
             "checkpoint_every": _seconds(checkpoint_every, out, resume),
             "resume": None if resume is None else str(resume),
+            "heldout_totals": bool(heldout_totals),
+            "baselines": bool(_baselines),
         }
         home, path = _calls.home(resume if out is None else out)
         _, told, understood = _calls.watched(
@@ -182,30 +201,33 @@ def _seconds(checkpoint_every, out, resume):
     return seconds
 
 
-def plan(model, data=None, *, set=None, columns=None, labels=None, transpose=None, threads=None, **arrays) -> str:
+def plan(model, data=None, *, set=None, columns=None, labels=None, transpose=None, unique=False, texts=None, threads=None, **arrays) -> str:
     """How a fit of these data will run: steps, memory, seconds a sweep. Nothing is run."""
     program = _calls.opened(model, set, arrays)
-    inputs, _ = _calls.inputs(program, arrays, data, set, columns=columns, labels=labels, transpose=transpose)
+    reading = {"columns": columns, "labels": labels, "transpose": transpose, "unique": unique, "texts": texts}
+    inputs, _ = _calls.inputs(program, arrays, data, set, **reading)
     return _core.plan(program.text, program.file_name, inputs, threads)
 
 
-def read(model, data=None, *, set=None, columns=None, labels=None, transpose=None, **arrays) -> str:
+def read(model, data=None, *, set=None, columns=None, labels=None, transpose=None, unique=False, texts=None, **arrays) -> str:
     """What is understood of the data, a line for each array: axes with labels, entries, missing ones, sums."""
     program = _calls.opened(model, set, arrays)
-    inputs, _ = _calls.inputs(program, arrays, data, set, columns=columns, labels=labels, transpose=transpose)
+    reading = {"columns": columns, "labels": labels, "transpose": transpose, "unique": unique, "texts": texts}
+    inputs, _ = _calls.inputs(program, arrays, data, set, **reading)
     lines, warned = _core.read(program.text, program.file_name, inputs)
     tell(warned, stacklevel=2)
     return "\n".join(lines)
 
 
-def pack(model, out, data=None, *, set=None, columns=None, labels=None, transpose=None, **arrays) -> Path:
+def pack(model, out, data=None, *, set=None, columns=None, labels=None, transpose=None, unique=False, texts=None, **arrays) -> Path:
     """Write the data of a program to one file, ``out``, whose name ends in ``.cavi-data``: later fits map it into memory instead of reading it.
 
     ``cavi.fit(model, data={"y": "ratings.cavi-data"})`` takes it as any file, and so does the command line. Data that are given as files may be larger
     than memory.
     """
     program = _calls.opened(model, set, arrays)
-    inputs, _ = _calls.inputs(program, arrays, data, set, columns=columns, labels=labels, transpose=transpose)
+    reading = {"columns": columns, "labels": labels, "transpose": transpose, "unique": unique, "texts": texts}
+    inputs, _ = _calls.inputs(program, arrays, data, set, **reading)
     _, warned, _ = _core.pack(program.text, program.file_name, inputs, os.fspath(out))
     tell(warned, stacklevel=2)
     return Path(out)
@@ -222,7 +244,7 @@ def load(directory) -> "Fit":
 
 
 def score(fits, data=None, *, given=None, **options):
-    """How well the average of several fits of one program predicts new rows; arguments as those of ``Fit.score``."""
+    """How well the average of several fits of one program, with the same constants, predicts new rows; arguments as those of ``Fit.score``."""
     fits = [fits] if isinstance(fits, Fit) else list(fits)
     if not fits:
         raise _core.UsageError("no fit to score")
@@ -430,12 +452,17 @@ class Fit(Questions, Uncertainty):
         )
         tell(told, stacklevel=2)
         kept = {"data": own_data, "columns": columns, "labels": labels, "transpose": transpose}
-        return Fit(path, _home=home, _settings=self._settings, _data=kept, _of=self)
+        # Constants along the rows are the rows' own.
+        settings = {**self._settings, **_calls.in_memory(own_set)}
+        return Fit(path, _home=home, _settings=settings, _data=kept, _of=self)
 
     def score(self, data=None, *, given=None, **options) -> dict:
         """How well this fit predicts new rows: each row is split, its latents are fitted to one part, the other is scored.
 
-        ``given`` names files of the first part. The options are those of ``transform`` but for ``out`` and ``axis``.
+        ``given`` names files of the first part. ``metrics`` and ``rank`` are as of ``heldout_score``, ``heldout_totals`` as of ``cavi.fit``. The other options
+        are those of ``transform`` but for ``out`` and ``axis``. Data that the program divides by a scale are scored in its unit; ``log_scale`` is then the
+        sum of the logs of the scales, and ``log_predictive - log_scale`` the log density in the units of the data. A callback that ends the fit of the rows
+        leaves nothing to score, and is refused.
         """
         return self._score([self], data, given=given, **options)
 
@@ -455,12 +482,16 @@ class Fit(Questions, Uncertainty):
         threads=None,
         callback=None,
         progress=False,
+        metrics=None,
+        rank=None,
+        heldout_totals=False,
         **arrays,
     ):
         inputs = self._new_inputs(data, set, arrays, columns, labels, transpose, given)
-        options = {"sweeps": sweeps, "tol": tol, "seed": _calls.seed(seed), "threads": threads}
+        options = {"sweeps": sweeps, "tol": tol, "seed": _calls.seed(seed), "threads": threads, "heldout_totals": bool(heldout_totals)}
         paths = [str(own.path) for own in fits]
-        text, told = _calls.watched(callback, progress, lambda own: _core.score(paths, inputs, options, own))
+        wanted = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
+        text, told = _calls.watched(callback, progress, lambda own: _core.score(paths, inputs, options, wanted, rank, own))
         tell(told, stacklevel=3)
         return json.loads(text)
 

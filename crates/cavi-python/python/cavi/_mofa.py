@@ -56,6 +56,8 @@ def write_mofa(fit, path, data=None, *, name=None, groups=None, sort=True) -> li
     h5py = _h5py()
     program = fit.program
     name = name or array_of(program)
+    own_data = (fit._data or {"data": {}})["data"].get(name)
+    seen = own_data if data is None else data
     symbol = next(own for own in program._core.data if own[0] == name)
     samples, features = symbol[1][0], symbol[1][-1]
     of_samples, of_features = factors_of(fit, name)
@@ -78,7 +80,7 @@ def write_mofa(fit, path, data=None, *, name=None, groups=None, sort=True) -> li
     intercepts, scales = _form(fit, name, (samples, features), (rows, columns), (z, w), is_ragged)
     matrices = _matrices(fit, data, symbol, (rows, columns), is_ragged)
     centred = {view: own / scales[view] - intercepts[view] for view, own in matrices.items()}
-    belongs = _belongs(groups, data, rows)
+    belongs = _belongs(groups, seen, rows)
     names = list(dict.fromkeys(belongs.tolist()))
     chosen = {group: np.flatnonzero(belongs == group) for group in names}
     shares = {group: np.stack([_explained(centred[view][own], z[own], w[view]) for view in w]) for group, own in chosen.items()}
@@ -103,7 +105,7 @@ def write_mofa(fit, path, data=None, *, name=None, groups=None, sort=True) -> li
                 file[f"intercepts/{view}/{group}"] = intercepts[view]
         _options(file, fit, name, len(w))
         _course(file, fit, z.shape[1])
-        _metadata(file, data if data is not None else (fit._data or {"data": {}})["data"].get(name), chosen, rows, columns)
+        _metadata(file, seen, chosen, rows, columns)
     labels = dict(zip(factors.axes, _axis_labels(factors)))
     component = next(axis for axis in factors.axes if axis != samples)
     return [labels[component][at] for at in order]
@@ -177,9 +179,10 @@ def _file_name(label):
 def _matrices(fit, data, symbol, labels, is_ragged):
     """The data of each view, samples by features as the fit has them; NaN is missing."""
     name, (rows, columns) = symbol[0], labels
-    given = data if data is not None else (fit._data or {"data": {}})["data"].get(name)
+    own_data = (fit._data or {"data": {}})["data"].get(name)
+    given = own_data if data is None else data
     parts = [] if given is None else [(group, own) for group, own in _data._groups(given)]
-    if not parts or any(_is_other(own) for _, own in parts):
+    if not parts or not all(_is_matrix(own) for _, own in parts):
         return _by_entries(fit, symbol, labels, is_ragged, {} if data is None else {name: data})
     fill = 0.0 if symbol[5] else np.nan
     matrices = {view: np.full((len(rows), len(own)), fill) for view, own in columns.items()}
@@ -187,36 +190,27 @@ def _matrices(fit, data, symbol, labels, is_ragged):
         view = group if is_ragged else name
         if view not in matrices:
             raise _core.UsageError(f"the view {view!r} is not of the fit, which has {', '.join(matrices)}")
-        values, own_rows, own_columns = _plain(own)
-        at = _positions(own_rows, rows, values.shape[0], f"{view}: sample")
-        to = _positions(own_columns, columns[view], values.shape[1], f"{view}: feature")
-        matrices[view][np.ix_(at, to)] = values
+        names = [own.obs_names, own.var_names] if hasattr(own, "obs_names") else [None, None]
+        own = own.X if hasattr(own, "obs_names") else own
+        own = own.to_memory() if hasattr(own, "to_memory") else own
+        at = _positions(names[0], rows, own.shape[0], f"{view}: sample")
+        to = _positions(names[1], columns[view], own.shape[1], f"{view}: feature")
+        if hasattr(own, "tocoo"):
+            # What is not listed is as the program says, and is missing or 0.
+            entries = own.tocoo()
+            place = (at[entries.row], to[entries.col])
+            matrices[view][place] = 0.0
+            np.add.at(matrices[view], place, _data._floats("data", entries.data))
+        else:
+            own = own.astype(float).filled(np.nan) if isinstance(own, np.ma.MaskedArray) else own
+            matrices[view][np.ix_(at, to)] = _data._floats("data", np.asarray(own))
     return matrices
 
 
-def _is_other(own):
-    """Whether it is no matrix in memory: a file, or a table with a row for each entry."""
-    return _data._is_file(own) or getattr(own, "ndim", 2) != 2
-
-
-def _plain(own):
-    """The numbers of a matrix, with the names of its rows and columns where it has some."""
-    if hasattr(own, "obs_names"):
-        names = [own.obs_names, own.var_names]
-        own = own.X
-    elif _data._is_frame(own):
-        names = [getattr(own, "index", None), own.columns]
-    elif _data._has_dims(own):
-        names = [own.coords[dim] if dim in own.coords else None for dim in own.dims]
-    else:
-        names = [None, None]
-    if hasattr(own, "toarray"):
-        own = own.toarray()
-    elif isinstance(own, np.ma.MaskedArray):
-        own = own.astype(float).filled(np.nan)
-    elif hasattr(own, "to_numpy"):
-        own = own.to_numpy()
-    return _data._floats("data", np.asarray(own)), *names
+def _is_matrix(own):
+    """Whether it is a matrix in memory whose entries have their places: an AnnData, or an array of NumPy or SciPy. Of all else the program says what its rows
+    and columns are."""
+    return hasattr(own, "obs_names") or (isinstance(own, np.ndarray) or hasattr(own, "tocoo")) and own.ndim == 2
 
 
 def _positions(names, of_fit, size, what):
@@ -327,7 +321,8 @@ def _metadata(file, data, chosen, rows, columns):
             table = data.obs.reindex([rows[at] for at in own])
             for column in table.columns:
                 _column(file, f"samples_metadata/{group}/{column}", table[column])
-    parts = dict(data.mod) if hasattr(data, "mod") else data if isinstance(data, dict) else {next(iter(columns)): data}
+    is_views = hasattr(data, "mod") and hasattr(data, "obs_names")
+    parts = dict(data.mod) if is_views else data if isinstance(data, dict) else {next(iter(columns)): data}
     if all(hasattr(own, "var") and hasattr(own.var, "columns") for own in parts.values()):
         shared = set.intersection(*(set(own.var.columns) for own in parts.values()))
         for view, own in parts.items():

@@ -89,9 +89,14 @@ class Program:
     In a notebook it shows its graph and its updates.
     """
 
-    def __init__(self, core, file_name: str):
+    def __init__(self, core, file_name: str, values=()):
         self._core = core
         self.file_name = file_name
+        # What was set of it, by which it is compiled again where it is copied.
+        self._values = list(values)
+
+    def __reduce__(self):
+        return _again, (self.text, self.file_name, self._values)
 
     @property
     def name(self) -> str:
@@ -162,7 +167,11 @@ def opened(model, values) -> "Program":
     """As ``compile``, without its warnings: a fit gives them itself."""
     text, file_name = source(model)
     numbers = [(name, _number(value)) for name, value in values.items()]
-    return Program(_core.compile(text, file_name, numbers), file_name)
+    return _again(text, file_name, numbers)
+
+
+def _again(text, file_name, numbers):
+    return Program(_core.compile(text, file_name, numbers), file_name, numbers)
 
 
 def _number(value) -> float | None:

@@ -132,7 +132,7 @@ class Uncertainty:
         found = {}
         for name, text in tables:
             # After the labels: mean, sd, low, high, level, method.
-            header, cells = _read(text, lambda _, place: -7 < place < -1)
+            header, cells = _read(text, range(-6, -1))
             found[name] = _table(header, cells)
             if hasattr(found[name], "attrs"):
                 found[name].attrs["what"] = what

@@ -16,6 +16,7 @@ RENAMED = {
     "elbo-every": "elbo_every",
     "for": "each",
     "from": "source",
+    "heldout-totals": "heldout_totals",
     "k-hat": "k_hat",
     "linear-response": "linear_response",
     "not-in": "not_in",
@@ -28,7 +29,9 @@ VALUED = {
 #: Options whose values are NAME=VALUE, dictionaries here. `--by` has both forms, and so has `--from`.
 NAMED = {"by", "columns", "data", "fix", "for", "given", "heldout", "labels", "set", "total"}
 #: Options without a value.
-FLAGS = {"all", "grow", "linear-response", "unseen", "verify"}
+FLAGS = {"all", "grow", "heldout-totals", "linear-response", "unique", "unseen", "verify"}
+#: Options of texts, which are entries of the dictionary ``texts``.
+OF_TEXTS = {"max-docs", "min-docs", "ngrams", "stem", "stop-words", "words"}
 #: What the commands are called here.
 COMMANDS = {
     "calibrate": "cavi.calibrate",
@@ -51,7 +54,7 @@ COMMANDS = {
     "top": "fit.top",
 }
 
-_VALUE = r"(?:'[^'`]*'|[^\s`,;)']+)"
+_VALUE = r"(?:'[^'`]*'|[^\s`,;)']+(?:,[^\s`,;)']+)*)"
 _OPTION = re.compile(rf"--(?P<option>[a-z][a-z-]*)(?:(?P<gap>[ =])(?P<value>{_VALUE}))?")
 _COMMAND = re.compile(rf"\bcavi (?P<command>[a-z-]+)(?P<rest>(?: (?:\.\.\.|[EW]\d{{4}}\b|[A-Z]+|--[a-z][a-z-]*(?: {_VALUE})?))*)")
 #: A line of the program that a message shows.
@@ -84,6 +87,9 @@ def _argument(found) -> str:
     """One option as an argument."""
     option, value = found["option"], found["value"]
     rest = f"{found['gap']}{value}" if value is not None else ""
+    if option in OF_TEXTS:
+        own = '"' + option.replace("-", "_") + '"'
+        return f"texts={{{own}: ...}}{rest}" if value is None or not _is_value(found) else f"texts={{{own}: {_shown(value.strip(chr(39)))}}}"
     known = option in VALUED or option in NAMED or option in FLAGS or option in RENAMED
     if not known:
         return found[0]
@@ -93,16 +99,21 @@ def _argument(found) -> str:
     if value is None:
         return name
     value = value.strip("'")
-    # Outside of a code span a word that follows may be the next word of the sentence.
-    in_code = found.string[: found.start()].count("`") % 2 == 1
     pair = re.fullmatch(r"([^=]+)=(.*)", value)
     if option in NAMED and pair:
         return f"{name}={_entry(pair[1], pair[2])}"
-    if in_code or found["value"].startswith("'") or value.isupper() or _is_number(value):
+    if _is_value(found):
         if option == "accelerate" and value in ("auto", "none"):
             return f"accelerate={value == 'auto'}"
         return f"{name}={_shown(value)}"
     return f"{name}{rest}"
+
+
+def _is_value(found) -> bool:
+    """Whether what follows an option is its value: outside of a code span a word that follows may be the next word of the sentence."""
+    in_code = found.string[: found.start()].count("`") % 2 == 1
+    value = found["value"].strip("'")
+    return in_code or found["value"].startswith("'") or value.isupper() or _is_number(value)
 
 
 def _entry(key: str, value: str) -> str:

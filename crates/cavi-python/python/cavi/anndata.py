@@ -127,5 +127,4 @@ def _matrix(own, layer):
         # Newer AnnData counts its matrix among the layers, without a name.
         named = [str(name) for name in own.layers if name is not None]
         raise _core.DataError(f"there is no layer {layer!r}; there are {', '.join(named) or 'none'}")
-    copy = type(own)(own.layers[layer], obs=own.obs[[]], var=own.var[[]])
-    return copy
+    return type(own)(own.layers[layer], obs=own.obs, var=own.var)

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _grow, _programs
+from . import _data, _grow, _programs
 from ._core import UsageError
 from ._fit import fit as _fit
 from ._program import CaviWarning, opened
@@ -91,7 +91,7 @@ class _Growing:
                 CaviWarning,
                 stacklevel=2,
             )
-        X = self._validated(X, reset=is_first)
+        X = self._numbered(self._validated(X, reset=is_first), 0 if is_first else self.n_samples_seen_)
         if is_first:
             # A copy: who reads a stream may read the next batch into the same memory.
             seen = _stacked([X])
@@ -106,6 +106,10 @@ class _Growing:
         self._seen = seen
         self.n_samples_seen_ = _count(seen)
         return self
+
+    def _numbered(self, X, first):
+        """Rows that go on from ``first``, those without labels with some where they need them."""
+        return X
 
     def _labels(self, X):
         """Labels of rows, by which a later fit knows those that it has."""
@@ -168,6 +172,10 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Growing, Ba
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan" if self._missing else True,
         )
+        if sparse.issparse(X) and not X.has_canonical_format:
+            # As everywhere in scikit-learn an entry that stands twice is the sum of both.
+            X = X.tocsr(copy=True)
+            X.sum_duplicates()
         smallest = X.data if sparse.issparse(X) else X
         if self._nonnegative and smallest.size and smallest.min() < 0:
             raise ValueError(f"Negative values in data passed to {type(self).__name__}: its data are counts or amounts")
@@ -189,10 +197,13 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Growing, Ba
         return self.fit(X, y).transform(X)
 
     def score(self, X, y=None):
-        """Log probability of one half of each row given the other, for one unit of data."""
+        """Log probability of one half of each row given the other, for one unit of data; of real numbers the log density in their units."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         scored = self.fit_.score({self._data: X}, seed=SEED_OF_ROWS, threads=_threads(self.n_jobs))
+        # The density of numbers that the program divided by a scale is that of the quotients.
+        if "log_scale" in scored and scored["n_scored"]:
+            return float((float(scored["log_predictive"]) - float(scored["log_scale"])) / scored["n_scored"])
         return float(scored["per_unit"])
 
     @property
@@ -392,7 +403,8 @@ class LatentDirichletAllocation(_Estimator):
     def score(self, X, y=None):
         """Log probability of one half of each row's units given the other half, for one unit.
 
-        Amounts that are no whole numbers have no units to split: theirs is the log probability of each row given itself.
+        Amounts that are no whole numbers have no units to split: of a model that was fitted to amounts it is the log probability of each row given itself.
+        One that was fitted to counts takes counts alone.
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
@@ -541,7 +553,7 @@ class GaussianMixture(ClusterMixin, DensityMixin, _Estimator):
         return np.argmax(self.transform(X), axis=1)
 
     def score(self, X, y=None):
-        """Log probability of one half of each row's entries given the other, for one entry."""
+        """Log density of one half of each row's entries given the other, for one entry, in the units of the data."""
         return _Estimator.score(self, X)
 
     def fit_predict(self, X, y=None):
@@ -577,6 +589,12 @@ class GroupFactorAnalysis(_Growing, BaseEstimator):
                 raise UsageError(f"the view {unknown[0]!r} was not in the fit; there are {', '.join(self.components_)}")
         return X
 
+    def _numbered(self, X, first):
+        # The index that a frame has by itself begins anew in each call.
+        counts = lambda own: hasattr(own, "iloc") and _data._counts(own.index)  # noqa: E731
+        labels = [f"row {first + own}" for own in range(_count(X))]
+        return {view: own.set_axis(labels[: len(own)]) if counts(own) else own for view, own in X.items()}
+
     def _labels(self, X):
         # Frames have labels of their own, by which rows of views are matched.
         return None if any(hasattr(own, "columns") for own in X.values()) else super()._labels(X)
@@ -601,7 +619,8 @@ class Model(_Estimator):
 
     Parameters
     ----------
-    program : a text, a path, the name of a built-in program, or a ``cavi.Program``.
+    program : a text, a path, the name of a built-in program, or a ``cavi.Program``. As everywhere in scikit-learn the entries that a sparse matrix does not list
+        are 0: a program that takes them as missing is given the matrix with its zeros.
     rows : the latent that ``transform`` gives, one of the matrix's first axis; by default the first such latent.
     set : constants and sizes of axes.
     max_iter, tol, n_init, n_jobs, random_state : as of ``NMF``; ``None`` is what the program says.
@@ -627,6 +646,11 @@ class Model(_Estimator):
             raise ValueError("the program has to have one data array, a matrix of rows and features")
         self._data, (self._axis, _) = matrices[0]
         return program
+
+    def _validated(self, X, reset):
+        X = super()._validated(X, reset)
+        symbol = next(own for own in self._program()._core.data if own[0] == self._data)
+        return X.toarray() if hasattr(X, "toarray") and not symbol[5] else X
 
     def _set(self):
         return dict(self.set or {})

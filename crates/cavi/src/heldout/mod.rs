@@ -28,6 +28,7 @@ mod request;
 mod rest;
 pub mod rows;
 mod total;
+mod units;
 
 use std::sync::OnceLock;
 
@@ -56,6 +57,7 @@ pub use predict::{BATCHES, DRAWS, FEWEST_DRAWS, Score};
 pub(crate) use predict::{placed_letters, unflat, write_out};
 pub use request::{Asked, Request};
 use request::{Asking, requested};
+pub use units::log_scale;
 
 /// How a block of q is drawn.
 pub(crate) fn sources(equations: &Equations, bound: &Bound, block: BlockId) -> Drawn {

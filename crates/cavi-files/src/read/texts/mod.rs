@@ -19,7 +19,7 @@ pub(crate) mod options;
 mod report;
 
 pub(crate) use folder::{first_names, folder};
-pub use options::{LanguageName, MostDocuments, StopWords, TextOptions};
+pub use options::{LONGEST_SEQUENCE, LanguageName, MostDocuments, StopWords, TextOptions};
 pub use report::{TextReport, TextTally, WordCount};
 
 /// How texts are read.

@@ -6,6 +6,9 @@ use rust_stemmers::Algorithm;
 
 use crate::error::{FileError, quote};
 
+/// Longer sequences of words than this stand nowhere twice.
+pub const LONGEST_SEQUENCE: usize = 10;
+
 /// Which words of texts count. By default those with two letters or more that stand in two documents or more and are no stop
 /// words of English.
 #[derive(Clone, Debug, PartialEq)]
