@@ -28,6 +28,7 @@ mod options;
 mod packed;
 mod plots;
 mod project;
+mod read_again;
 mod replacing;
 mod report;
 mod resume;

@@ -91,7 +91,7 @@ impl Fixed {
                     continue;
                 }
                 let name = self.symbols.axis(axis).name.clone();
-                let labels = labels_of(&pieces[place].content, dimension);
+                let labels = pieces[place].content.labels(dimension).map(<[String]>::to_vec);
                 let given = self.inputs.labels.iter().find(|own| own.axis == name && own.group.is_none());
                 let known = match given {
                     Some(given) => match given.source.read() {
@@ -203,16 +203,6 @@ impl Fixed {
     }
 }
 
-/// The labels that a file has along a dimension.
-fn labels_of(content: &Content, dimension: usize) -> Option<Vec<String>> {
-    match content {
-        Content::Dense(dense) => dense.labels[dimension].clone(),
-        Content::Coordinates(own) => own.labels(dimension).map(<[String]>::to_vec),
-        Content::Long(long) => Some(long.positions[dimension].names.clone()),
-        Content::Documents(_) => None,
-    }
-}
-
 /// How many positions a file without labels has along a dimension.
 fn length(content: &Content, dimension: usize) -> Option<usize> {
     match content {
@@ -245,8 +235,8 @@ fn known_labels(
     for piece in others.iter().map(|place| &pieces[*place]) {
         let dimensions = piece.letters.iter().enumerate();
         for (dimension, _) in dimensions.filter(|(_, letter)| symbols.letter(**letter).axis == axis) {
-            if let Some(labels) = labels_of(&piece.content, dimension) {
-                found.get_or_insert_with(|| (piece.name(), Vec::new())).1.extend(labels);
+            if let Some(labels) = piece.content.labels(dimension) {
+                found.get_or_insert_with(|| (piece.name(), Vec::new())).1.extend_from_slice(labels);
             }
         }
     }
@@ -282,7 +272,7 @@ fn unknown_label(
     let shown: Vec<&str> = known.iter().take(3).map(String::as_str).collect();
     let more = if known.len() > 3 { ", ..." } else { "" };
     let turned = (0..piece.letters.len())
-        .filter_map(|dimension| labels_of(&piece.content, dimension))
+        .filter_map(|dimension| piece.content.labels(dimension))
         .any(|other| other != labels && other.iter().any(|label| set.contains(label)));
     Some(
         DataError::new(message).possible(format!("{}{more}", shown.join(", "))).help(match turned {
