@@ -48,6 +48,8 @@ pub struct Coordinates {
     pub values: Numbers<f64>,
     /// The labels of each dimension, one for each position; nothing in formats without labels.
     pub labels: Vec<Option<Vec<String>>>,
+    /// Of values that are positions of an axis with labels, these: a value v is the label at v, from 0.
+    pub value_labels: Option<Vec<String>>,
     /// How the entries were counted, where they are counts of words in texts.
     pub texts: Option<Box<TextReport>>,
     /// Where the entries stand in a text file.
@@ -148,6 +150,30 @@ impl Content {
         match values {
             Values::Numbers(numbers) => Some(numbers),
             Values::Text(_) => None,
+        }
+    }
+
+    /// The labels of a dimension, where the file has them: of a long table those that occur.
+    pub fn labels(&self, dimension: usize) -> Option<&[String]> {
+        match self {
+            Content::Dense(dense) => dense.labels.get(dimension)?.as_deref(),
+            Content::Coordinates(coordinates) => coordinates.labels(dimension),
+            Content::Long(long) => Some(&long.positions.get(dimension)?.names),
+            Content::Documents(_) => None,
+        }
+    }
+
+    /// The labels that its values are, where they are labels.
+    pub fn labels_of_values(&self) -> Option<&[String]> {
+        let values = match self {
+            Content::Dense(dense) => &dense.values,
+            Content::Long(long) => &long.values.as_ref()?.1,
+            Content::Coordinates(coordinates) => return coordinates.value_labels.as_deref(),
+            Content::Documents(_) => return None,
+        };
+        match values {
+            Values::Text(categories) => Some(&categories.names),
+            Values::Numbers(_) => None,
         }
     }
 
@@ -260,6 +286,7 @@ impl Documents {
             indices: vec![rows.into(), self.ids.into()],
             values: self.counts.into(),
             labels: Vec::new(),
+            value_labels: None,
             texts: None,
             lines: Some(lines),
         }

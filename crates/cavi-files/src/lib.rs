@@ -16,8 +16,8 @@ pub use error::FileError;
 pub use format::{SUFFIXES, split_column};
 pub use growing::Growing;
 pub use packed::{
-    PACKED_SUFFIX, PackedArray, PackedAxis, PackedEntries, PackedSummary, identity as packed_identity,
-    summary as packed_summary, write_packed,
+    Declared, Only, PACKED_SUFFIX, PackedArray, PackedAxis, PackedEntries, PackedSummary,
+    identity as packed_identity, summary as packed_summary, write_packed,
 };
 pub use read::columns::{Column, Columns};
 pub use read::head::{Head, HeadColumn, head};
@@ -26,6 +26,7 @@ pub use read::texts::{
     LONGEST_SEQUENCE, LanguageName, MostDocuments, StopWords, TextOptions, TextReading, TextTally,
     Vocabulary, WordCount,
 };
+pub use read::whole::{canonical, canonical_label, list as canonical_labels};
 pub use read::{
     ColumnOf, Dimension, ReadOptions, TextReport, Wanted, read, read_columns, read_from, read_labels,
     read_npy, read_npz_arrays, read_text,

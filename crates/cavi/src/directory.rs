@@ -10,7 +10,7 @@ use cavi_files::{Cell, CsvText, TextOptions, write_text_atomically};
 use cavi_syntax::ast::{Allocations, StatementKind};
 use serde_json::{Map, Value, json};
 
-use crate::bind::{DataError, Inputs, SetInput, texts_json, texts_of_json};
+use crate::bind::{DataError, Inputs, SetInput};
 use crate::compile::Source;
 use crate::error::Error;
 use crate::explained::{Explained, Measure, explained};
@@ -21,7 +21,7 @@ use crate::prepare::Problem;
 use crate::project::Projection;
 use crate::writer::Writer;
 
-pub use crate::writer::add_file;
+pub use crate::writer::{add_file, list_files};
 
 /// Where the runs of a fit that keeps all of them are, each in a directory named by its number from 1.
 pub const RUNS: &str = "runs";
@@ -325,7 +325,7 @@ impl Summary<'_> {
                 "data_in_memory": crate::data_files::json(&asked.data_in_memory),
                 "seed": asked.seed,
                 "demo": asked.demo,
-                "texts": given.binding.words.first().map(|own| texts_json(&own.options)),
+                "texts": given.binding.words.first().map(|own| own.options.to_json()),
                 "keep": if kept.is_empty() { "best" } else { "all" },
             },
             "identity": crate::checkpoint::facts_json(problem, settings),
@@ -567,7 +567,7 @@ impl Stored {
                 .possible("the directory of a fit as it was written")
                 .into());
         }
-        let texts = texts_of_json(&summary["settings"]["texts"]);
+        let texts = TextOptions::of_json(&summary["settings"]["texts"]);
         let file_name = path.display().to_string();
         Ok(Stored { file_name, text, set, allocations, model_hash, texts, summary })
     }

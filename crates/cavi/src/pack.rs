@@ -6,7 +6,7 @@ use cavi_algebra::Support;
 use cavi_executor::BoundArray;
 use cavi_files::{FileError, PACKED_SUFFIX, PackedArray, PackedAxis, PackedEntries, write_packed};
 
-use crate::bind::{DataError, Inputs, ToPack, to_pack};
+use crate::bind::{DataError, Inputs, ToPack, declared, to_pack};
 use crate::compile::Compiled;
 use crate::error::Error;
 
@@ -55,7 +55,7 @@ pub fn pack(compiled: &Compiled, inputs: &Inputs, out: &Path) -> Result<Packed, 
     })?;
     let inputs = &Inputs { spill: Some(directory.to_owned()), ..inputs.clone() };
     let symbols = &compiled.model.symbols;
-    let ToPack { axes, arrays, read, warnings } =
+    let ToPack { axes, arrays, texts, read, warnings } =
         crate::stack::with_room(|| to_pack(&compiled.model, inputs))?;
     let mut used: Vec<usize> = Vec::new();
     let mut packed = Vec::new();
@@ -79,6 +79,8 @@ pub fn pack(compiled: &Compiled, inputs: &Inputs, out: &Path) -> Result<Packed, 
             name: &array.name,
             axes: along.into_iter().map(name).collect(),
             points_into: into.map(name),
+            declared: declared(array, &array.letters),
+            texts: texts.get(id),
             indices,
             entries: PackedEntries { values, observed: observed.as_deref() },
         });

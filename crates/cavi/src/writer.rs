@@ -39,8 +39,32 @@ pub struct Writer {
 pub fn add_file(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
     let path = directory.join(name);
     cavi_files::write_bytes_atomically(&path, bytes)?;
-    let cannot = |error: io::Error| DataError::new(format!("`{}` cannot be listed: {error}", path.display()));
-    Ok(marker::add(directory, name).map_err(cannot)?)
+    list_files(directory, &[path])
+}
+
+/// Lists files that stand in a directory that Cavi wrote as its own, such as answers to questions to a fit: the next fit that takes its place
+/// takes them away, for they are not answers of that. Of a directory all files are listed; files elsewhere are not.
+///
+/// # Errors
+/// A list that cannot be written.
+pub fn list_files(directory: &Path, files: &[PathBuf]) -> Result<(), Error> {
+    let cannot = |error: io::Error| {
+        DataError::new(format!("the files in `{}` cannot be listed: {error}", directory.display()))
+    };
+    let mut all = Vec::new();
+    for file in files {
+        match file.is_dir() {
+            true => all.extend(marker::all_files(file).map_err(cannot)?.iter().map(|own| file.join(own))),
+            false => all.push(file.clone()),
+        }
+    }
+    let inside = all.iter().filter_map(|file| file.strip_prefix(directory).ok());
+    let name = |file: &Path| -> String {
+        let parts: Vec<_> = file.iter().map(|part| part.to_string_lossy()).collect();
+        parts.join("/")
+    };
+    let names: Vec<String> = inside.map(name).collect();
+    Ok(marker::add(directory, &names).map_err(cannot)?)
 }
 
 impl Writer {

@@ -1,5 +1,6 @@
 //! `cavi export DIR --csv`: the latents of a fit as tables.
 
+use cavi::directory::list_files;
 use cavi::export::Export;
 
 use crate::arguments::ExportArguments;
@@ -11,6 +12,9 @@ pub fn run(arguments: &ExportArguments) -> Result<(), Failure> {
     let tables = cavi::export::tables(&arguments.directory)?;
     let out = arguments.out.clone().unwrap_or_else(|| arguments.directory.join("export"));
     Export::prepare(&out, &arguments.directory, arguments.force.force)?.write(&tables)?;
+    if arguments.out.is_none() {
+        list_files(&arguments.directory, &[out.clone()])?;
+    }
     if arguments.quiet {
         return Ok(());
     }

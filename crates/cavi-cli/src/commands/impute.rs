@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cavi::bind::{DataError, Inputs};
-use cavi::directory::Stored;
+use cavi::directory::{Stored, list_files};
 use cavi::impute::{self, Asked, Table, Wanted};
 use cavi::{Error, reopen};
 use serde_json::json;
@@ -65,6 +65,9 @@ pub fn run(arguments: &ImputeArguments) -> Result<(), Failure> {
             ));
         }
         tables.push(table);
+    }
+    if arguments.out.is_none() {
+        list_files(directory, &files)?;
     }
     if arguments.json {
         let each = tables.iter().zip(&files).map(|(table, file)| {

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, stderr};
 use std::path::PathBuf;
 
-use cavi::directory::number;
+use cavi::directory::{list_files, number};
 use cavi::intervals::{self, Bootstrap, Draws, Form, Intervals, Variable};
 use cavi::summary::digits;
 use cavi::{Control, Error, reopen};
@@ -25,6 +25,9 @@ pub fn run(arguments: &IntervalsArguments) -> Result<(), Failure> {
     for (variable, file) in found.variables.iter().zip(&files) {
         let text = variable.table(found.method, found.level);
         write_text_atomically(file, &text).map_err(Error::from)?;
+    }
+    if arguments.out.is_none() {
+        list_files(&arguments.directory, &files)?;
     }
     if arguments.json {
         return terminal::print(&format!("{:#}\n", summary(arguments, &found, &files)));

@@ -1,6 +1,6 @@
 //! `cavi sample DIR`: draws from q, of latents and of deterministic names.
 
-use cavi::directory::number;
+use cavi::directory::{list_files, number};
 use cavi::reopen;
 use cavi::sample::{self, Asked, Drawn, LEVELS, Place, Sample, What};
 use cavi::summary::digits;
@@ -26,6 +26,9 @@ pub fn run(arguments: &SampleArguments) -> Result<(), Failure> {
     let place = Place::prepare(&out, directory, arguments.force.force)?;
     let json = summary(arguments, &sample, seed);
     place.write(&sample, &json)?;
+    if arguments.out.is_none() {
+        list_files(directory, &[out.clone()])?;
+    }
     if arguments.json {
         return terminal::print(&format!("{json:#}\n"));
     }

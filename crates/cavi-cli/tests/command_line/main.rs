@@ -33,6 +33,7 @@ mod packed;
 mod pairs;
 mod plots;
 mod project;
+mod read_again;
 mod replacing;
 mod report;
 mod resume;

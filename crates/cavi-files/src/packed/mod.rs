@@ -25,7 +25,7 @@
 //!
 //! ```json
 //! {"axes":   [{"name": "doc", "size": 2, "labels": {"at": 64, "bytes": 18, "crc32": 1}}, {"name": "word", "size": 3, "labels": null}],
-//!  "arrays": [{"name": "n", "axes": ["doc", "word"], "form": "sparse", "points_into": null,
+//!  "arrays": [{"name": "n", "axes": ["doc", "word"], "form": "sparse", "points_into": null, "unlisted": "0", "only": null,
 //!              "indices": [{"at": 128, "bytes": 16, "crc32": 2}, {"at": 192, "bytes": 16, "crc32": 3}],
 //!              "values": {"at": 256, "bytes": 32, "crc32": 4}}]}
 //! ```
@@ -35,6 +35,11 @@
 //! - `indices`: of a sparse array u32 positions from 0, a section for each of its axes; entries ascend by these positions, the
 //!   first axis first, unless their order means something. Of a dense array there are none.
 //! - `points_into`: of index data the axis whose positions the values are.
+//! - `unlisted`: what an entry of a sparse array is that is not listed, `0` or `NA` (missing); of such entries none was kept.
+//! - `only`: which entries there are, where a restriction leaves some out: `0 < 1` those whose position along the first axis is below that along the
+//!   second, `0 != 1` those where the two differ. An array is read under the declaration that it was packed for, and under no other. Files that were
+//!   written without these two are read under any.
+//! - `texts`: of counts of words in texts the options by which they were read, so that new texts of a fit are read by them too.
 
 mod read;
 mod write;
@@ -42,6 +47,41 @@ mod write;
 pub(crate) use read::read;
 pub use read::{PackedSummary, identity, summary};
 pub use write::{PackedArray, PackedAxis, PackedEntries, write_packed};
+
+/// What a program declares of the entries of an array beside its axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// Whether an entry that is not listed is 0; otherwise it is missing.
+    pub unlisted_zero: bool,
+    /// Which entries there are, where a restriction leaves some out.
+    pub only: Option<Only>,
+}
+
+/// Which entries there are, by their positions along two dimensions, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Only {
+    /// Those whose position along the first is below that along the second.
+    Below(usize, usize),
+    /// Those whose positions differ.
+    Different(usize, usize),
+}
+
+impl Declared {
+    /// What an entry that is not listed is, as in the header.
+    fn unlisted(&self) -> &'static str {
+        if self.unlisted_zero { "0" } else { "NA" }
+    }
+}
+
+impl Only {
+    /// As in the header.
+    fn text(self) -> String {
+        match self {
+            Only::Below(one, other) => format!("{one} < {other}"),
+            Only::Different(one, other) => format!("{} != {}", one.min(other), one.max(other)),
+        }
+    }
+}
 
 /// What a packed file begins with.
 const MAGIC: [u8; 8] = *b"CAVIDATA";

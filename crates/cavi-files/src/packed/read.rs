@@ -8,11 +8,12 @@ use std::sync::Arc;
 use cavi_numerics::{MappedFile, Numbers};
 use serde_json::Value;
 
-use super::{ALIGNMENT, MAGIC, VERSION, checksum};
+use super::{ALIGNMENT, Declared, MAGIC, Only, VERSION, checksum};
 use crate::content::{Categories, Content, Coordinates, Dense, MISSING, Values};
 use crate::error::{FileError, count, list, quote};
 use crate::memory;
 use crate::read::bytes::{open_to_map, refused};
+use crate::read::texts::{TextOptions, TextReport, WordCount};
 use crate::read::{Dimension, ReadOptions};
 
 /// What a packed file says of an array.
@@ -39,6 +40,9 @@ pub(crate) fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, Fi
     let pack = Pack::open(path)?;
     let array = pack.find(options.column, options.name)?;
     pack.check_axes(array, options.dimensions)?;
+    if let Some(declared) = &options.declared {
+        array.check(declared, options.dimensions)?;
+    }
     pack.content(array)
 }
 
@@ -93,6 +97,12 @@ struct Array {
     axes: Vec<String>,
     is_sparse: bool,
     points_into: Option<String>,
+    /// What an entry that is not listed is; `None` where the file does not say so.
+    unlisted: Option<String>,
+    /// Which entries there are; `None` where all are, or the file does not say so.
+    only: Option<String>,
+    /// Of counts of words in texts, by which options these were read.
+    texts: Option<TextOptions>,
     indices: Vec<Section>,
     values: Section,
 }
@@ -101,6 +111,45 @@ struct Array {
 struct Section {
     bytes: Range<usize>,
     sum: u32,
+}
+
+impl Array {
+    /// Refuses an array that was packed under another declaration: entries that were not kept would be others here.
+    fn check(&self, declared: &Declared, dimensions: &[Dimension<'_>]) -> Result<(), FileError> {
+        let name = quote(self.name.as_bytes());
+        let anew = "packed data keep what the declaration of the program says of which they were packed; pack them anew for this one";
+        let own = |unlisted: &str| match unlisted {
+            "0" => "an entry that is not listed is 0 (`absent = 0`)",
+            _ => "an entry that is not listed is missing (`absent = NA`)",
+        };
+        if let Some(unlisted) =
+            self.unlisted.as_deref().filter(|own| self.is_sparse && *own != declared.unlisted())
+        {
+            return Err(FileError::new(
+                format!("{name} packed where {}", own(unlisted)),
+                format!("data where {}", own(declared.unlisted())),
+            )
+            .with_help(anew));
+        }
+        let only = declared.only.map(Only::text);
+        if let Some(packed) = self.only.as_ref().filter(|own| Some(*own) != only.as_ref()) {
+            let shown = |text: &str| {
+                let mut words = text.split(' ');
+                let mut next = || words.next().unwrap_or_default();
+                let (one, sign, other) = (next(), next(), next());
+                let of = |place: &str| {
+                    let own = place.parse::<usize>().ok().and_then(|place| dimensions.get(place));
+                    own.map_or(place, |own| own.letter.unwrap_or(own.axis)).to_owned()
+                };
+                format!("the entries with {} {sign} {} alone", of(one), of(other))
+            };
+            let expected = only.as_deref().map_or_else(|| "all entries".to_owned(), shown);
+            return Err(
+                FileError::new(format!("{name} packed of {}", shown(packed)), expected).with_help(anew)
+            );
+        }
+        Ok(())
+    }
 }
 
 impl Pack {
@@ -205,7 +254,10 @@ impl Pack {
             if cells != Some(values.len()) {
                 return Err(damaged_here());
             }
-            let values = self.cells(array, values)?;
+            let values = match self.value_labels(array, &values)? {
+                Some(names) => Values::Text(Categories { names, codes: values.iter().map(code).collect() }),
+                None => Values::Numbers(values),
+            };
             return Ok(Content::Dense(Dense { shape, values, labels, rows_are: None, lines: None }));
         }
         if array.indices.len() != axes.len() {
@@ -222,33 +274,40 @@ impl Pack {
             indices.push(column);
         }
         let labels = if labels.iter().any(Option::is_some) { labels } else { Vec::new() };
-        let (texts, lines) = (None, None);
+        let value_labels = self.value_labels(array, &values)?;
+        let texts = match (&array.texts, indices.as_slice()) {
+            (Some(options), [_, words]) => {
+                let mut counts = vec![WordCount::default(); shape[1]];
+                for (word, value) in words.iter().zip(values.iter()) {
+                    counts[*word as usize].documents += 1;
+                    counts[*word as usize].count += value.max(0.0) as u64;
+                }
+                Some(Box::new(TextReport::of_packed(counts, options.clone())))
+            }
+            _ => None,
+        };
         Ok(Content::Coordinates(Coordinates {
             shape,
             shape_is_exact: true,
             indices,
             values,
             labels,
+            value_labels,
             texts,
-            lines,
+            lines: None,
         }))
     }
 
-    /// The values of a dense array: those of index data as the labels that they are the positions of, if there are labels.
-    fn cells(&self, array: &Array, values: Numbers<f64>) -> Result<Values, FileError> {
+    /// The labels that the values of index data are the positions of, if there are labels.
+    fn value_labels(&self, array: &Array, values: &[f64]) -> Result<Option<Vec<String>>, FileError> {
         let target = array.points_into.as_deref().and_then(|own| self.axis(own));
-        let Some(names) = target.map(|own| self.labels(own)).transpose()?.flatten() else {
-            return Ok(Values::Numbers(values));
-        };
-        let code = |value: &f64| match *value {
-            own if own.is_nan() => Some(MISSING),
-            own if own >= 0.0 && own.fract() == 0.0 && own < names.len() as f64 => Some(own as u32),
-            _ => None,
-        };
-        let codes: Option<Vec<u32>> = values.iter().map(code).collect();
-        let codes =
-            codes.ok_or_else(|| damaged(&format!("the values of {}", quote(array.name.as_bytes()))))?;
-        Ok(Values::Text(Categories { names, codes }))
+        let Some(names) = target.map(|own| self.labels(own)).transpose()?.flatten() else { return Ok(None) };
+        let is_known = |value: &f64| code(value) == MISSING || (code(value) as usize) < names.len();
+        let is_position = |value: &f64| value.is_nan() || *value >= 0.0 && value.fract() == 0.0;
+        if !values.iter().all(|value| is_position(value) && is_known(value)) {
+            return Err(damaged(&format!("the values of {}", quote(array.name.as_bytes()))));
+        }
+        Ok(Some(names))
     }
 
     /// The numbers of a section, which stay in the mapped file.
@@ -291,6 +350,11 @@ impl Pack {
     }
 }
 
+/// The position that a value of index data is.
+fn code(value: &f64) -> u32 {
+    if value.is_nan() { MISSING } else { value.min(f64::from(MISSING - 1)) as u32 }
+}
+
 /// The axes and arrays of a header; `None` where it is no such header.
 fn tables(header: &Value, length: usize) -> Option<(Vec<Axis>, Vec<Array>)> {
     let section = |own: &Value| {
@@ -320,6 +384,9 @@ fn tables(header: &Value, length: usize) -> Option<(Vec<Axis>, Vec<Array>)> {
             axes: axes?,
             is_sparse,
             points_into: text(own, "points_into"),
+            unlisted: text(own, "unlisted"),
+            only: text(own, "only"),
+            texts: own.get("texts").and_then(TextOptions::of_json),
             indices: own.get("indices")?.as_array()?.iter().map(section).collect::<Option<_>>()?,
             values: section(own.get("values")?)?,
         })

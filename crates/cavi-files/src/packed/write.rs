@@ -7,8 +7,9 @@ use std::path::Path;
 use cavi_numerics::Numbers;
 use serde_json::{Value, json};
 
-use super::{ALIGNMENT, MAGIC, VERSION, checksum};
+use super::{ALIGNMENT, Declared, MAGIC, Only, VERSION, checksum};
 use crate::error::FileError;
+use crate::read::texts::TextOptions;
 use crate::write::atomically;
 
 /// An axis that packed arrays run along, or point into.
@@ -31,6 +32,10 @@ pub struct PackedArray<'a> {
     pub axes: Vec<&'a str>,
     /// Of index data, the axis that its values are positions of.
     pub points_into: Option<&'a str>,
+    /// What the program that it was read for declares of its entries.
+    pub declared: Declared,
+    /// Of counts of words in texts, by which options the texts were read.
+    pub texts: Option<&'a TextOptions>,
     /// Of a sparse array the positions of its entries, a column for each axis; `None` of a dense one.
     pub indices: Option<&'a [Numbers<u32>]>,
     /// Its values.
@@ -128,6 +133,9 @@ impl Sections<'_> {
             "axes": array.axes,
             "form": form,
             "points_into": array.points_into,
+            "unlisted": array.indices.map(|_| array.declared.unlisted()),
+            "only": array.declared.only.map(Only::text),
+            "texts": array.texts.map(TextOptions::to_json),
             "indices": indices,
             "values": values,
         }))

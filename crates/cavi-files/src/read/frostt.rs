@@ -60,6 +60,7 @@ pub(crate) fn read(
         indices: indices.into_iter().map(Growing::finish).collect::<Result<_, _>>()?,
         values: values.finish()?,
         labels: Vec::new(),
+        value_labels: None,
         texts: None,
         lines: Some(lines),
     }))

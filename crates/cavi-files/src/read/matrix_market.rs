@@ -159,6 +159,8 @@ fn coordinates(
     let mut values = Growing::new(spill, capacity)?;
     let mut lines = Lines::new(1);
     words.next_line()?;
+    // Of a symmetric matrix, whether the first entry beside the diagonal stands below it.
+    let mut is_below = None;
     for entry in 0..entries {
         if !words.seek(b'%')? {
             return Err(FileError::new(
@@ -193,6 +195,9 @@ fn coordinates(
         values.push(value)?;
         lines.push(line);
         if header.symmetric && row != column {
+            if *is_below.get_or_insert(row > column) != (row > column) {
+                return Err(both_triangles(row, column).at_line(line));
+            }
             row_indices.push(column)?;
             column_indices.push(row)?;
             values.push(value)?;
@@ -206,9 +211,21 @@ fn coordinates(
         indices: vec![row_indices.finish()?, column_indices.finish()?],
         values: values.finish()?,
         labels: Vec::new(),
+        value_labels: None,
         texts: None,
         lines: Some(lines),
     })
+}
+
+/// An entry of a symmetric matrix on the other side of the diagonal than those before it: the pair would count twice where both are listed. The format
+/// lists entries on and below the diagonal; those above it alone say the same.
+fn both_triangles(row: u32, column: u32) -> FileError {
+    let side = if row > column { "below" } else { "above" };
+    FileError::new(
+        format!("the entry {} {} {side} the diagonal, and entries on the other side before it", row + 1, column + 1),
+        "one half of the matrix, for the first line says `symmetric`",
+    )
+    .with_help("list each pair once, below the diagonal, or write `general` for `symmetric` if all entries are listed")
 }
 
 /// The entries of an array, which the file lists column by column, in C order.

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::content::{Content, Dense, Values};
 use crate::error::{FileError, count, quote};
 use crate::format::{self, Format, Packing};
-use crate::packed;
+use crate::packed::{self, Declared};
 use columns::Columns;
 use npy::DenseArray;
 use stream::{Bytes, Source};
@@ -39,7 +39,7 @@ pub(crate) mod texts;
 
 mod labels;
 mod unique;
-mod whole;
+pub(crate) mod whole;
 
 /// What the caller knows about the array that a file is bound to. Only text tables need more than the number of
 /// dimensions.
@@ -68,6 +68,8 @@ pub struct ReadOptions<'a> {
     pub unique: bool,
     /// How texts are read, if the array may hold their counts.
     pub texts: Option<TextReading<'a>>,
+    /// What the program declares of the entries, which packed data have to have been packed under.
+    pub declared: Option<Declared>,
 }
 
 /// A dimension of an array, as the header of a table may name it.
@@ -112,8 +114,13 @@ pub struct ColumnOf<'a> {
     pub column: &'a str,
 }
 
-/// Reads a data file, whose suffix states its format.
+/// Reads a data file, whose suffix states its format. Its labels that are whole numbers are written as such: `2` for `2.0`.
 pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError> {
+    as_written(path, options).map(whole::canonical)
+}
+
+/// Reads a data file with its labels as they stand there.
+fn as_written(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError> {
     let in_file = |error: FileError| error.in_file(path);
     if path.is_dir() {
         return folder(path, options).map_err(|error| match error.file.as_os_str().is_empty() {
@@ -149,9 +156,7 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError
             return archive(std::io::BufReader::new(file), options.dimensions).map_err(in_file);
         }
         (Format::Table(separator), packing) if stream::suits(path, packing) => {
-            return table::read(Source::File(path, packing), separator, options)
-                .map(whole::canonical)
-                .map_err(in_file);
+            return table::read(Source::File(path, packing), separator, options).map_err(in_file);
         }
         (format @ (Format::MatrixMarket | Format::Frostt | Format::LdaC), packing)
             if stream::suits(path, packing) =>
@@ -200,7 +205,7 @@ pub fn read_from(name: &Path, bytes: Vec<u8>, options: &ReadOptions<'_>) -> Resu
     let in_file = |error: FileError| error.in_file(name);
     let (format, packing) = format::of_path(name).map_err(in_file)?;
     let bytes = bytes::decompress(bytes, packing).map_err(in_file)?;
-    parse(format, &bytes, options).map_err(in_file)
+    parse(format, &bytes, options).map(whole::canonical).map_err(in_file)
 }
 
 /// Reads a table that is in memory as columns, by the rules of a file with these names in its header; `name` stands in messages. Row `r`, from 0,
@@ -211,7 +216,7 @@ pub fn read_from(name: &Path, bytes: Vec<u8>, options: &ReadOptions<'_>) -> Resu
 pub fn read_columns(name: &Path, columns: &Columns, options: &ReadOptions<'_>) -> Result<Content, FileError> {
     columns
         .check()
-        .and_then(|()| table::read_columns(columns.clone(), options))
+        .and_then(|()| table::read_columns(columns.clone(), options).map(whole::canonical))
         .map_err(|error| error.in_file(name))
 }
 
@@ -257,17 +262,14 @@ fn parse(format: Format, bytes: &[u8], options: &ReadOptions<'_>) -> Result<Cont
         Format::Npz => archive(std::io::Cursor::new(bytes), dimensions),
         Format::Table(separator) => {
             table::read(Source::Memory(&bytes::text_of_lines(bytes)?), separator, options)
-                .map(whole::canonical)
         }
         Format::Blanks => {
             let text = bytes::text_of_lines(bytes)?;
             let tabbed = table::blanks::tabbed(&text);
-            let read =
-                table::read(Source::Memory(&tabbed), b'\t', options).map_err(|error| match error.help {
-                    Some(_) => error,
-                    None => error.with_help("`--data NAME=lines:FILE` reads texts, one document a line"),
-                });
-            read.map(whole::canonical)
+            table::read(Source::Memory(&tabbed), b'\t', options).map_err(|error| match error.help {
+                Some(_) => error,
+                None => error.with_help("`--data NAME=lines:FILE` reads texts, one document a line"),
+            })
         }
         Format::Parquet => {
             table::read_columns(parquet::read(::bytes::Bytes::copy_from_slice(bytes))?, options)
@@ -317,7 +319,8 @@ pub fn read_npz_arrays(path: &Path) -> Result<Vec<(String, DenseArray)>, FileErr
 
 /// Reads a file of labels, one a line, or those of a column of a table, `FILE:COLUMN`. No label may stand twice.
 ///
-/// A column is named as in the first line, or by its number from 1; of a number, the first line is no header.
+/// A column is named as in the first line, or by its number from 1; of a number, the first line is no header. Whole numbers are written as such:
+/// `2` for `2.0`, as in [`read`].
 pub fn read_labels(path: &Path) -> Result<Vec<String>, FileError> {
     let mut labels = labels_as_written(path)?;
     whole::list(&mut labels);

@@ -165,6 +165,7 @@ fn sparse(members: &mut Members<impl Read + Seek>, format: &str) -> Result<Coord
         indices: indices.map(Numbers::from).into(),
         values: values.into(),
         labels: Vec::new(),
+        value_labels: None,
         texts: None,
         lines: None,
     })

@@ -26,7 +26,7 @@ use crate::error::{FileError, quote};
 
 /// So many rows are decoded at a time.
 const ROWS: usize = if cfg!(fuzzing) { 5 } else { 8192 };
-/// How pandas calls a column that holds the labels of the rows and has no name of its own.
+/// How pandas calls the column of an index without a name.
 const ROW_LABELS: &str = "__index_level_0__";
 
 /// Reads all columns.
@@ -61,38 +61,58 @@ fn decode(source: impl ChunkReader + 'static) -> Result<Columns, FileError> {
     refuse_places(&reader, length)?;
     refuse_size(&reader)?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
-    let (mut names, mut columns) = (Vec::new(), Vec::new());
+    let all: Vec<_> = (0..schema.num_columns()).map(|place| schema.column(place)).collect();
+    let mut names: Vec<String> = all.iter().map(|own| own.path().string()).collect();
+    let mut cells: Vec<Cells> = all.iter().map(|own| Cells::of(own)).collect();
+    let in_column = |place: usize| quote(names[place].as_bytes());
+    // A group of rows takes room for all columns where it is opened, so that each is opened once.
+    for group in 0..reader.num_row_groups() {
+        let opened = reader.get_row_group(group).map_err(|error| damaged(&error))?;
+        for (place, cells) in
+            cells.iter_mut().enumerate().filter(|(_, own)| !matches!(own, Cells::Refused(_)))
+        {
+            let stated = whole(reader.metadata().row_group(group).column(place).num_values());
+            let read = opened.get_column_reader(place);
+            let read = read.and_then(|column| cells.extend(column, all[place].max_def_level(), stated));
+            read.map_err(|error| damaged(&error).in_column(in_column(place)))?;
+        }
+    }
     let mut rows = None;
-    for place in 0..schema.num_columns() {
-        let descriptor = schema.column(place);
-        let name = descriptor.path().string();
-        let mut cells = Cells::of(&descriptor);
+    let mut columns = Vec::with_capacity(cells.len());
+    for cells in cells {
         if !matches!(cells, Cells::Refused(_)) {
-            for group in 0..reader.num_row_groups() {
-                let stated = whole(reader.metadata().row_group(group).column(place).num_values());
-                let read = reader.get_row_group(group).and_then(|group| group.get_column_reader(place));
-                let read = read.and_then(|column| cells.extend(column, descriptor.max_def_level(), stated));
-                read.map_err(|error| damaged(&error).in_column(quote(name.as_bytes())))?;
-            }
             let own = cells.len();
             if *rows.get_or_insert(own) != own {
                 return Err(FileError::new("columns of different lengths", "a complete Parquet file"));
             }
         }
-        names.push(name);
-        columns.push(cells.finish().map_err(|error| error.in_column(quote(names[place].as_bytes())))?);
+        columns.push(cells.finish());
     }
     if names.is_empty() {
         return Err(FileError::new("a Parquet file without columns", "a table"));
     }
-    // Labels of rows come first, under no name, as in a text table.
-    if let Some(place) = names.iter().position(|name| name == ROW_LABELS) {
-        names.remove(place);
-        names.insert(0, String::new());
+    // The index of a data frame comes first, as in a text table. Without a name of its own it has none here.
+    let metadata = reader.metadata().file_metadata().key_value_metadata();
+    let pandas = metadata.into_iter().flatten().find(|own| own.key == "pandas");
+    let mut index = index_columns(pandas.and_then(|own| own.value.as_deref()).unwrap_or_default());
+    if index.is_empty() {
+        index.push(ROW_LABELS.to_owned());
+    }
+    for own in index.iter().rev() {
+        let Some(place) = names.iter().position(|name| name == own) else { continue };
+        let name = names.remove(place);
+        names.insert(0, if name == ROW_LABELS { String::new() } else { name });
         let labels = columns.remove(place);
         columns.insert(0, labels);
     }
     Ok(Columns { names, columns, rows: rows.unwrap_or(0) })
+}
+
+/// The columns that hold the index of a data frame, by what pandas writes of it into the file. An index that only counts is no column.
+fn index_columns(pandas: &str) -> Vec<String> {
+    let Ok(own) = serde_json::from_str::<serde_json::Value>(pandas) else { return Vec::new() };
+    let columns = own.get("index_columns").and_then(serde_json::Value::as_array);
+    columns.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
 fn damaged(error: &ParquetError) -> FileError {
@@ -328,10 +348,10 @@ impl Cells {
         steady::push(&mut texts.codes, code);
     }
 
-    fn finish(self) -> Result<Column, FileError> {
-        Ok(match self {
+    fn finish(self) -> Column {
+        match self {
             Cells::Whole { values, unsigned: true, .. } if values.iter().any(|value| *value < 0) => {
-                return Err(FileError::new("a whole number beyond 2^63", "whole numbers up to that"));
+                Column::Refused("whole numbers beyond 2^63".to_owned())
             }
             Cells::Whole { values, missing, .. } => {
                 Column::Whole { values, missing: Some(missing).filter(|missing| !missing.is_empty()) }
@@ -342,7 +362,7 @@ impl Cells {
             }
             Cells::Text(texts) => Column::Text(Categories { names: texts.names, codes: texts.codes }),
             Cells::Refused(what) => Column::Refused(what),
-        })
+        }
     }
 }
 

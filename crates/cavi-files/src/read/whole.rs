@@ -1,17 +1,18 @@
 //! Labels that are whole numbers and are written with a decimal point, as `2.0`.
 //!
-//! A column of whole numbers of which one is missing is a column of floating-point numbers in many programs, which write them as `2.0`. In
-//! Parquet and in a database such a column holds numbers, and its label is `2`. A text says so by itself: where all labels of a column are
-//! numbers in decimal notation, the whole ones among them are read as they are written elsewhere, `2`. Each label is read so whatever
-//! others stand beside it, so that `0.0, 0.5, 1.0` of one file meet `0, 1` of another. One label that is no such number (`007`, `v1.0`) leaves all
-//! as they are.
+//! A column of whole numbers of which one is missing is a column of floating-point numbers in many programs, which write them as `2.0`. So
+//! `2.0` and `2` are one label, and it is read as `2`: in every format, in the labels that a fit wrote, and whatever labels stand beside it. Two
+//! files have the same labels then if they say the same, and labels that were written are found when they are read again.
+//!
+//! Only one thing keeps a label as it is: a list that has both spellings, in which they are two labels, as among the words of a vocabulary. In a
+//! column that holds numbers only they are one.
 
 use std::collections::HashMap;
 
 use crate::content::{Categories, Content, MISSING, Values};
 
 /// Content with its labels that are whole numbers as such.
-pub(crate) fn canonical(mut content: Content) -> Content {
+pub fn canonical(mut content: Content) -> Content {
     match &mut content {
         Content::Dense(dense) => {
             dense.labels.iter_mut().flatten().for_each(|labels| list(labels));
@@ -27,43 +28,56 @@ pub(crate) fn canonical(mut content: Content) -> Content {
         }
         Content::Coordinates(coordinates) => {
             coordinates.labels.iter_mut().flatten().for_each(|labels| list(labels));
+            coordinates.value_labels.iter_mut().for_each(|labels| list(labels));
         }
         Content::Documents(_) => {}
     }
     content
 }
 
-/// The same of labels no two of which are alike; they stay so.
-pub(crate) fn list(labels: &mut [String]) {
-    let Some(all) = all_numbers(labels) else { return };
-    let distinct: std::collections::HashSet<&String> = all.iter().collect();
-    if distinct.len() == labels.len() {
-        labels.clone_from_slice(&all);
+/// The labels of a list, each a whole number if it says one. Of labels no two of which are alike, none become alike.
+pub fn list(labels: &mut [String]) {
+    if labels.iter().all(|label| canonical_label(label).len() == label.len()) {
+        return;
+    }
+    let mut spellings: HashMap<&str, u32> = HashMap::new();
+    for label in labels.iter() {
+        *spellings.entry(canonical_label(label)).or_default() += 1;
+    }
+    let is_one = |label: &String| spellings[canonical_label(label)] == 1;
+    let cut: Vec<Option<usize>> =
+        labels.iter().map(|label| is_one(label).then(|| canonical_label(label).len())).collect();
+    for (label, length) in labels.iter_mut().zip(cut) {
+        label.truncate(length.unwrap_or(label.len()));
     }
 }
 
-/// The same of a column, in which `2` and `2.0` are one label.
+/// The same of a column. Where it holds numbers only, both spellings are one label.
 fn column(column: &mut Categories) {
-    let Some(all) = all_numbers(&column.names) else { return };
+    if !column.names.iter().all(|name| number(name).is_some()) {
+        return list(&mut column.names);
+    }
+    if column.names.iter().all(|name| canonical_label(name).len() == name.len()) {
+        return;
+    }
     let mut places: HashMap<String, u32> = HashMap::new();
     let mut names = Vec::new();
-    let mut place_of = |name: String| {
-        *places.entry(name).or_insert_with_key(|name| {
+    let mut place_of = |name: &String| {
+        *places.entry(canonical_label(name).to_owned()).or_insert_with_key(|name| {
             names.push(name.clone());
             names.len() as u32 - 1
         })
     };
-    let map: Vec<u32> = all.into_iter().map(&mut place_of).collect();
+    let map: Vec<u32> = column.names.iter().map(&mut place_of).collect();
     for code in column.codes.iter_mut().filter(|code| **code != MISSING) {
         *code = map[*code as usize];
     }
     column.names = names;
 }
 
-/// All labels, the whole numbers among them without a decimal point; `None` where one is no number, or none has a decimal point.
-fn all_numbers(labels: &[String]) -> Option<Vec<String>> {
-    let all: Vec<String> = labels.iter().map_while(|label| number(label).map(str::to_owned)).collect();
-    (all.len() == labels.len() && labels.iter().any(|label| label.contains('.'))).then_some(all)
+/// A label as it is read everywhere: `2` of `2.0`, and any other as it is. It is the beginning of the label.
+pub fn canonical_label(label: &str) -> &str {
+    number(label).unwrap_or(label)
 }
 
 /// `2` of `2.0` and of `2`, and `2.5` of `2.5`; `None` of what is no number in plain decimal notation.
@@ -88,31 +102,42 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_are_written_as_such_where_all_are_numbers() {
+    fn whole_numbers_are_written_as_such_whatever_stands_beside_them() {
         assert_eq!(read(&["2.0", "0.0", "-1.0", "10"]), ["2", "0", "-1", "10"]);
         assert_eq!(read(&["2.00", "3."]), ["2", "3"]);
         assert_eq!(read(&["0.0", "0.5", "-0.50", "1.0"]), ["0", "0.5", "-0.50", "1"]);
+        assert_eq!(read(&["baseline", "0.5", "1.0"]), ["baseline", "0.5", "1"]);
+        assert_eq!(read(&["2.0", "a", "1", "1.0"]), ["2", "a", "1", "1.0"]);
         for kept in [
             ["2.5", "0.5"],
-            ["2.0", "1e3"],
-            ["2.0", "a"],
-            ["007", "1.0"],
+            ["1e3", "007"],
             ["1", "2"],
             ["1", "1.0"],
-            ["", "1.0"],
-            ["-0.0", "1.0"],
-            ["1.0.0", "2.0"],
-            [".0", "1.0"],
+            ["", "-0.0"],
+            ["1.0.0", "v1.0"],
+            [".0", "007.0"],
         ] {
             assert_eq!(read(&kept), kept);
         }
     }
 
     #[test]
-    fn in_a_column_both_spellings_are_one_label() {
+    fn what_was_read_is_read_as_it_stands() {
+        for labels in [vec!["1.0", "2.0", "x"], vec!["1.0", "1"], vec!["1.00", "1.0", "3.0"]] {
+            let once = read(&labels);
+            assert_eq!(read(&once.iter().map(String::as_str).collect::<Vec<_>>()), once);
+        }
+    }
+
+    #[test]
+    fn in_a_column_of_numbers_both_spellings_are_one_label() {
         let names = ["1.0", "2", "1"].map(str::to_owned).to_vec();
         let mut own = Categories { names, codes: vec![0, 1, MISSING, 2] };
         column(&mut own);
         assert_eq!((own.names, own.codes), (vec!["1".to_owned(), "2".to_owned()], vec![0, 1, MISSING, 0]));
+        let names = ["1.0", "x", "1"].map(str::to_owned).to_vec();
+        let mut own = Categories { names: names.clone(), codes: vec![0, 1, MISSING, 2] };
+        column(&mut own);
+        assert_eq!((own.names, own.codes), (names, vec![0, 1, MISSING, 2]));
     }
 }

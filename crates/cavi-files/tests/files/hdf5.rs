@@ -114,6 +114,47 @@ fn columns_of_cells_are_labels_or_numbers() {
     );
 }
 
+/// Codes with a list of categories beside the columns: ages 30, 60, 45, 60, and kinds B, T, nothing, B. Read as codes they were 0, 2, 1, 2.
+#[test]
+fn categories_of_earlier_files_are_their_names() {
+    let of = |column: &str, wanted| {
+        describe(&read_with("x.h5ad", bytes("old.h5ad"), "cell", wanted, Some(column), &[]).unwrap())
+    };
+    assert_eq!(of("obs/age", Wanted::Numbers), "dense [4] [c1|c2|c3|c4] = 30 60 45 60");
+    assert_eq!(of("obs/kind", Wanted::Text), "dense [4] [c1|c2|c3|c4] = (B|T|?|B)");
+}
+
+/// Whole numbers that differ in their last digit, and texts that differ in a letter that is not UTF-8: different labels stay different, or are
+/// refused.
+#[test]
+fn labels_that_differ_stay_different() {
+    let of =
+        |file: &str, column: &str| read_with("x.h5ad", bytes(file), "cell", Wanted::Text, Some(column), &[]);
+    assert_eq!(
+        describe(&of("old.h5ad", "obs/donor").unwrap()),
+        "dense [4] [c1|c2|c3|c4] = (9007199254740993|9007199254740993|9007199254740992|9007199254740992)"
+    );
+    for column in ["fixed", "variable"] {
+        check_error(
+            of("latin.h5ad", &format!("obs/{column}")),
+            &format!(
+                "x.h5ad: found bytes that are not UTF-8 in text 0 of `obs/{column}/categories`; expected text in UTF-8"
+            ),
+        );
+    }
+}
+
+/// Names for whole numbers of any size, sign and order of bytes; beside them a link to nothing.
+#[test]
+fn named_whole_numbers_are_their_numbers() {
+    let of = |part: &str| {
+        let found = read_with("x.h5", bytes("names.h5"), "i", Wanted::Numbers, Some(part), &[]).unwrap();
+        found.numbers().unwrap().to_vec()
+    };
+    assert_eq!(of("low"), [-1.0, 2.0, 2.0, -1.0]);
+    assert_eq!(of("three"), [-300.0, 70000.0, 2.0]);
+}
+
 /// Numbers of several types in chunks, some of which were never written.
 #[test]
 fn any_array_is_read_by_its_path() {

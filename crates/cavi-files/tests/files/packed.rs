@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cavi_files::{
-    Content, Dimension, FileError, PackedArray, PackedAxis, PackedEntries, ReadOptions, Values,
+    Content, Declared, Dimension, FileError, PackedArray, PackedAxis, PackedEntries, ReadOptions, Values,
     packed_summary, read, write_packed,
 };
 
@@ -25,6 +25,8 @@ fn packed(directory: &Path) -> PathBuf {
         name,
         axes: axes.to_vec(),
         points_into: None,
+        declared: Declared { unlisted_zero: true, only: None },
+        texts: None,
         indices: None,
         entries: PackedEntries { values, observed },
     };
@@ -169,4 +171,35 @@ fn what_cannot_be_mapped_is_refused() {
     assert!(message.contains("found a directory") || message.contains("folder"), "{message}");
     let message = refused(&directory.path().join("none.cavi-data"), "n", &["doc", "word"]);
     assert!(message.contains("found no such file"), "{message}");
+}
+
+/// Listed classes `b`, `a`, one missing, of an axis with labels: the labels come with the positions, `2.0` among them as `2`.
+#[test]
+fn listed_positions_of_an_axis_have_its_labels() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("w.cavi-data");
+    let labels = ["a", "b", "2.0"].map(str::to_owned);
+    let axes = [
+        PackedAxis { name: "doc", size: 2, labels: None },
+        PackedAxis { name: "pos", size: 2, labels: None },
+        PackedAxis { name: "word", size: 3, labels: Some(&labels) },
+    ];
+    let indices = [vec![0, 0, 1].into(), vec![0, 1, 0].into()];
+    let own = PackedArray {
+        name: "w",
+        axes: vec!["doc", "pos"],
+        points_into: Some("word"),
+        declared: Declared { unlisted_zero: false, only: None },
+        texts: None,
+        indices: Some(&indices),
+        entries: PackedEntries { values: &[1.0, 0.0, 2.0], observed: Some(&[true, true, false]) },
+    };
+    write_packed(&path, &axes, std::slice::from_ref(&own)).unwrap();
+    let content = read_as(&path, "w", &["doc", "pos"]).unwrap();
+    assert_eq!(content.labels_of_values(), Some(["a", "b", "2"].map(str::to_owned).as_slice()));
+    // A position beyond the axis is damage.
+    let entries = PackedEntries { values: &[1.0, 3.0, 2.0], observed: None };
+    write_packed(&path, &axes, &[PackedArray { entries, ..own }]).unwrap();
+    let error = read_as(&path, "w", &["doc", "pos"]).unwrap_err().to_string();
+    assert!(error.contains("damaged (the values of `w`)"), "{error}");
 }

@@ -54,6 +54,28 @@ const PLAYS: (&[u8], &[u8]) = (file!("plays.parquet"), file!("plays.csv"));
 const RATED: (&[u8], &[u8]) = (file!("rated.parquet"), file!("rated.csv"));
 const WIDE: (&[u8], &[u8]) = (file!("wide.parquet"), file!("wide.csv"));
 
+/// Patients 11, 7, 32 and 5 by two genes: the index, which is the last column of the file, names the rows, as in what `to_csv` writes.
+#[test]
+fn the_index_of_a_data_frame_names_the_rows() {
+    let index = (file!("index.parquet"), file!("index.csv"));
+    let content = same(index, "patient gene", Wanted::Numbers, None, &[], 8);
+    assert_eq!(describe(&content), "dense [4, 2] [11|7|32|5] [g1|g2] = 1 2 2 3 3 4 5 6");
+}
+
+/// Numbers beyond 2^63 in a column that nobody reads.
+#[test]
+fn columns_that_are_not_read_may_hold_any_number() {
+    let of = |column: &str| {
+        let column = Some(column);
+        read_with("u.parquet", file!("unsigned.parquet"), "row", Wanted::Numbers, column, &[])
+    };
+    assert_eq!(of("y").unwrap().numbers().unwrap(), [1.0, 2.0, 3.0]);
+    check_error(
+        of("hash"),
+        "u.parquet, column `hash`: found whole numbers beyond 2^63; expected numbers or text",
+    );
+}
+
 #[test]
 fn long_tables_are_those_of_csv() {
     let content = same(PLAYS, "user track", Wanted::Numbers, None, &[], 37);

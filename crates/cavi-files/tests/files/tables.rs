@@ -538,3 +538,24 @@ fn text_behind_the_first_column_is_answered_with_what_was_meant() {
         ),
     );
 }
+
+/// A column that is named as the axis of the rows, or as its id, names the rows wherever it stands.
+#[test]
+fn the_names_of_rows_may_stand_in_any_column() {
+    for name in ["patient", "patient_id"] {
+        check(
+            read("t.csv", format!("g1,{name},g2\n1,11,2\n3,7,4\n"), "patient gene"),
+            "dense [2, 2] [11|7] [g1|g2] = 1 2 3 4",
+        );
+    }
+    check_error(
+        read("t.csv", "g1,patient,g2\n1,11,2\n3,11,4\n", "patient gene"),
+        "t.csv, line 1: found the column `patient`, of which an entry is empty or stands twice; expected a name for each row, since the column is \
+         named as the axis of the rows (leave the column out, or give it another name if it holds data)",
+    );
+    check_error(
+        read("t.csv", ",g1,patient_id,g2\n0,1,11,2\n1,3,7,4\n", "patient gene"),
+        "t.csv, line 1: found the column `patient_id`, and a first column that names the rows too; expected one column of names of rows (leave one of \
+         the two out)",
+    );
+}

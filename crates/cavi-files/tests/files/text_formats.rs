@@ -42,6 +42,15 @@ fn a_symmetric_matrix_has_both_triangles() {
         "coordinates [3, 3]: [0, 0]=1 [1, 0]=2 [0, 1]=2 [2, 1]=0.5 [1, 2]=0.5",
     );
     check(mtx("%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n"), "dense [2, 2] - - = 1 2 2 3");
+    check(
+        mtx("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 2 3\n2 2 1\n"),
+        "coordinates [2, 2]: [0, 1]=3 [1, 0]=3 [1, 1]=1",
+    );
+    check_error(
+        mtx("%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n2 1 3\n3 3 1\n1 2 3\n"),
+        "a.mtx, line 5: found the entry 1 2 above the diagonal, and entries on the other side before it; expected one half of the matrix, for the \
+         first line says `symmetric` (list each pair once, below the diagonal, or write `general` for `symmetric` if all entries are listed)",
+    );
     check_error(
         mtx("%%MatrixMarket matrix coordinate real symmetric\n3 2 0\n"),
         "a.mtx, line 2: found 3 rows and 2 columns; expected as many rows as columns, for the header says `symmetric`",

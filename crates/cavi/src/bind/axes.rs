@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use cavi_algebra::{ArrayId, AxisId, Support, Symbols};
 use cavi_executor::BoundAxis;
-use cavi_files::{Content, Values};
+use cavi_files::Content;
 
 use super::compute::{SoFar, sizes_read};
 use super::data_error::DataError;
@@ -541,20 +541,7 @@ impl Axes {
             piece.array != array
                 && piece.letters.iter().enumerate().any(|(dimension, letter)| {
                     symbols.letter(*letter).axis == axis
-                        && match &piece.content {
-                            Content::Dense(dense) => {
-                                dense.labels[dimension].iter().flatten().any(|other| other == label)
-                            }
-                            Content::Long(long) => {
-                                long.positions[dimension].names.iter().any(|other| other == label)
-                            }
-                            Content::Coordinates(coordinates) => coordinates
-                                .labels(dimension)
-                                .into_iter()
-                                .flatten()
-                                .any(|other| other == label),
-                            Content::Documents(_) => false,
-                        }
+                        && piece.content.labels(dimension).into_iter().flatten().any(|other| other == label)
                 })
         };
         match pieces.iter().find(has) {
@@ -571,7 +558,11 @@ pub(super) fn document_lengths(symbols: &Symbols, piece: &Piece) -> Vec<usize> {
     let weighted = multiplicity_of(symbols, piece).is_some();
     let rows = |range: &[usize]| {
         let counts = &documents.counts[range[0]..range[1]];
-        if weighted { counts.len() } else { counts.iter().map(|count| count.max(0.0) as usize).sum() }
+        match weighted {
+            true => counts.len(),
+            // A size that is too large is refused as such.
+            false => counts.iter().fold(0_usize, |rows, count| rows.saturating_add(count.max(0.0) as usize)),
+        }
     };
     documents.offsets.windows(2).map(rows).collect()
 }
@@ -600,31 +591,22 @@ impl Facts {
     /// What the values of index data say of the axis that they point into.
     fn index_values(&mut self, symbols: &Symbols, piece: &Piece) {
         let from = piece.name();
-        let values = match &piece.content {
-            Content::Dense(dense) => &dense.values,
-            Content::Long(long) => match &long.values {
-                Some((_, values)) => values,
-                None => return,
-            },
+        if let Some(names) = piece.content.labels_of_values() {
+            let labels = names.iter().filter(|name| *name != "-1").cloned().collect();
+            let array = symbols.array(piece.array);
+            let listed = Listed { labels, from };
+            let (array, single) = (array.name.clone(), array.letters.is_empty());
+            self.indexed.push(Indexed { array, single, listed });
+            return;
+        }
+        match &piece.content {
             Content::Documents(documents) => {
                 let size = documents.words();
                 self.claims.push(Claim { size, exact: false, from, array: None });
-                return;
             }
-            Content::Coordinates(coordinates) => {
-                self.at_least(&coordinates.values, from);
-                return;
-            }
-        };
-        match values {
-            Values::Numbers(numbers) => self.at_least(numbers, from),
-            Values::Text(text) => {
-                let labels = text.names.iter().filter(|name| *name != "-1").cloned().collect();
-                let array = symbols.array(piece.array);
-                let listed = Listed { labels, from };
-                let (array, single) = (array.name.clone(), array.letters.is_empty());
-                self.indexed.push(Indexed { array, single, listed });
-            }
+            // A long table without values says nothing.
+            Content::Long(long) if long.values.is_none() => {}
+            content => self.at_least(content.numbers().unwrap_or_default(), from),
         }
     }
 

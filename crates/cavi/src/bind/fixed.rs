@@ -104,7 +104,7 @@ impl Fixed {
                     && !is_of_data(&self.symbols, pieces, &others, axis)
                 {
                     let name = self.symbols.axis(axis).name.clone();
-                    let labels = labels_of(&pieces[place].content, dimension);
+                    let labels = pieces[place].content.labels(dimension).map(<[String]>::to_vec);
                     components.push((dimension, name, labels, self.size(axis, text)));
                 }
             }
@@ -219,16 +219,6 @@ impl Fixed {
     }
 }
 
-/// The labels that a file has along a dimension.
-fn labels_of(content: &Content, dimension: usize) -> Option<Vec<String>> {
-    match content {
-        Content::Dense(dense) => dense.labels[dimension].clone(),
-        Content::Coordinates(own) => own.labels(dimension).map(<[String]>::to_vec),
-        Content::Long(long) => Some(long.positions[dimension].names.clone()),
-        Content::Documents(_) => None,
-    }
-}
-
 /// How many positions a file without labels has along a dimension.
 fn length(content: &Content, dimension: usize) -> Option<usize> {
     match content {
@@ -296,7 +286,7 @@ fn unknown_label(
     let shown: Vec<&str> = known.iter().take(3).map(String::as_str).collect();
     let more = if known.len() > 3 { ", ..." } else { "" };
     let turned = (0..piece.letters.len())
-        .filter_map(|dimension| labels_of(&piece.content, dimension))
+        .filter_map(|dimension| piece.content.labels(dimension))
         .any(|other| other != labels && other.iter().any(|label| set.contains(label)));
     Some(
         DataError::new(message).possible(format!("{}{more}", shown.join(", "))).help(match turned {

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use cavi_algebra::{AxisId, Support};
-use cavi_files::{Categories, Content, Values};
+use cavi_files::Content;
 use cavi_model::Model;
 
 use super::data_error::DataError;
-use super::inputs::{Inputs, LabelSource};
+use super::inputs::Inputs;
 use super::pieces;
 
 /// What new data say of an axis.
@@ -57,10 +57,7 @@ pub(crate) fn seen(
     let mut resized: BTreeSet<AxisId> = BTreeSet::new();
     for own in &inputs.labels {
         let axis = symbols.axes.iter().position(|axis| axis.name == own.axis).map(AxisId::from);
-        let labels = match &own.source {
-            LabelSource::List(_, labels) => labels.clone(),
-            LabelSource::File(path) => cavi_files::read_labels(path).map_err(|error| vec![error.into()])?,
-        };
+        let labels = own.source.read().map_err(|error| vec![error.into()])?;
         axis.into_iter().for_each(|axis| labels.iter().for_each(|own| label(axis, own)));
     }
     for piece in &pieces {
@@ -73,14 +70,12 @@ pub(crate) fn seen(
                     resized.insert(own.axis);
                 }
             };
+            if let Some(labels) = piece.content.labels(dimension) {
+                labels.iter().for_each(|name| label(own.axis, name));
+                continue;
+            }
             match &piece.content {
-                Content::Dense(dense) => match &dense.labels[dimension] {
-                    Some(labels) => labels.iter().for_each(|name| label(own.axis, name)),
-                    None => resize(dense.shape[dimension] != size),
-                },
-                Content::Long(long) => {
-                    long.positions[dimension].names.iter().for_each(|name| label(own.axis, name));
-                }
+                Content::Dense(dense) => resize(dense.shape[dimension] != size),
                 Content::Coordinates(coordinates) => {
                     let length = coordinates.shape[dimension];
                     resize(length > size || coordinates.shape_is_exact && length != size);
@@ -88,13 +83,11 @@ pub(crate) fn seen(
                 Content::Documents(documents) => {
                     resize(dimension == 0 && documents.offsets.len() != size + 1);
                 }
+                Content::Long(_) => {}
             }
         }
         if let Support::Index(axis) = symbols.array(piece.array).support {
-            let names: &[String] = match text(&piece.content) {
-                Some(categories) => &categories.names,
-                None => &[],
-            };
+            let names = piece.content.labels_of_values().unwrap_or_default();
             names.iter().for_each(|name| label(axis, name));
         }
     }
@@ -102,17 +95,4 @@ pub(crate) fn seen(
         seen.entry(axis).or_default().is_resized = true;
     }
     Ok(seen)
-}
-
-/// The values of a file, where they are text.
-fn text(content: &Content) -> Option<&Categories> {
-    let values = match content {
-        Content::Dense(dense) => &dense.values,
-        Content::Long(long) => &long.values.as_ref()?.1,
-        Content::Coordinates(_) | Content::Documents(_) => return None,
-    };
-    match values {
-        Values::Text(categories) => Some(categories),
-        Values::Numbers(_) => None,
-    }
 }

@@ -207,6 +207,7 @@ impl ArrayInput {
             indices: indices.into_iter().map(Numbers::shared).collect(),
             values: Numbers::shared(values),
             labels: Vec::new(),
+            value_labels: None,
             texts: None,
             lines: None,
         };
@@ -407,7 +408,7 @@ impl Source {
                 cavi_files::read(path, &ReadOptions { column: column.as_deref(), ..*options })
             }
             Source::Bytes { name, bytes } => cavi_files::read_from(name, bytes.to_vec(), options),
-            Source::Content { content, .. } => Ok(content.clone()),
+            Source::Content { content, .. } => Ok(cavi_files::canonical(content.clone())),
             Source::Table { name, columns, .. } => cavi_files::read_columns(name, columns, options),
         }
     }
@@ -439,9 +440,15 @@ impl LabelSource {
             LabelSource::File(path) => {
                 // Blanks around a label are no part of it, as in a table.
                 let labels = cavi_files::read_labels(path)?;
-                Ok(labels.iter().map(|label| label.trim().to_owned()).collect())
+                let mut labels: Vec<String> = labels.iter().map(|label| label.trim().to_owned()).collect();
+                cavi_files::canonical_labels(&mut labels);
+                Ok(labels)
             }
-            LabelSource::List(_, labels) => Ok(labels.clone()),
+            LabelSource::List(_, labels) => {
+                let mut labels = labels.clone();
+                cavi_files::canonical_labels(&mut labels);
+                Ok(labels)
+            }
         }
     }
 }

@@ -624,6 +624,7 @@ mod tests {
             indices: (0..shape.len()).map(column).collect(),
             values: entries.iter().map(|own| own.1).collect(),
             labels: Vec::new(),
+            value_labels: None,
             texts: None,
             lines: None,
         });

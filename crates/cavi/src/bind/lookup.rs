@@ -23,9 +23,13 @@ impl Lookup {
         self.0.is_empty()
     }
 
-    /// The place of a label among those that it was made of.
+    /// The place of a label among those that it was made of; of `2.0`, which may have been typed, else that of `2`.
     pub fn find(&self, labels: &[String], label: &str) -> Option<u32> {
-        self.0.find(hash(label), |place| labels[*place as usize] == label).copied()
+        let find = |label: &str| self.0.find(hash(label), |place| labels[*place as usize] == label).copied();
+        find(label).or_else(|| match cavi_files::canonical_label(label) {
+            own if own == label => None,
+            own => find(own),
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Numbers that most likely stand for a missing value: -999 among measurements from 0 to 20.
+//! Numbers that most likely stand for a missing value, -999 among measurements from 0 to 20, and labels that do, `NA`.
 
 use cavi_algebra::{ArrayKind, Support, Symbols};
 use cavi_files::{Content, Values};
@@ -36,6 +36,22 @@ pub(super) fn warning(symbols: &Symbols, piece: &Piece) -> Option<String> {
             array.name
         )
     })
+}
+
+/// What a table says of whose labels one is `NA`: a missing label where R or pandas wrote the table, and a label like any other here.
+pub(super) fn label_warning(symbols: &Symbols, piece: &Piece) -> Option<String> {
+    let Content::Long(_) = &piece.content else { return None };
+    let found = piece.letters.iter().enumerate().find_map(|(dimension, letter)| {
+        let mut labels = piece.content.labels(dimension)?.iter();
+        let label = labels.find(|label| ["NA", "NaN", "nan", "<NA>"].contains(&label.as_str()))?;
+        Some((label, &symbols.axis(symbols.letter(*letter).axis).name))
+    });
+    let (label, axis) = found?;
+    Some(format!(
+        "{}: `{label}` is read as a label of `{axis}`, one position for all lines that have it\n  help: leave these lines out if the label is \
+         missing there",
+        piece.name()
+    ))
 }
 
 fn numbers(values: &Values) -> Option<&[f64]> {

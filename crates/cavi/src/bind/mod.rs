@@ -68,10 +68,9 @@ pub(crate) use hide::{Chosen, Draw, Hide, What};
 pub(crate) use inputs::number;
 pub use inputs::{ArrayInput, ColumnsInput, Inputs, LabelSource, LabelsInput, SetInput, SetValue, Source};
 pub use labels::Labels;
-pub(crate) use pieces::{unbound, with_name};
+pub(crate) use pieces::{declared, unbound, with_name};
 pub use standardise::Standardised;
-pub(crate) use texts::of_json as texts_of_json;
-pub use texts::{Words, json as texts_json};
+pub use texts::Words;
 pub(crate) use to_draw::bind_to_draw;
 pub(crate) use to_pack::{ToPack, to_pack};
 pub(crate) use values::misfit;
@@ -232,7 +231,8 @@ pub(crate) fn bind_in_part(
     let words: Vec<Words> = pieces.iter().filter_map(|piece| Words::of(piece, name(piece))).collect();
     let of_texts: Vec<(ArrayId, String)> = pieces
         .iter()
-        .filter_map(|piece| Some((piece.array, texts::line(name(piece), piece.texts()?))))
+        .filter_map(|piece| Some((piece.array, piece.texts().filter(|own| !own.is_packed())?, name(piece))))
+        .map(|(array, report, name)| (array, texts::line(name, report)))
         .collect();
     let is_whole = |piece: &&pieces::Piece| matches!(piece.content, cavi_files::Content::Dense(_));
     let whole: Vec<ArrayId> =

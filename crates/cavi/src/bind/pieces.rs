@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use cavi_algebra::{ArrayId, ArrayKind, AxisId, LetterId, Support, Symbols, dedup};
+use cavi_algebra::{Array, ArrayId, ArrayKind, AxisId, LetterId, Restriction, Support, Symbols, dedup};
 use cavi_files::{
-    ColumnOf, Content, Dimension, FileError, ReadOptions, TextReading, TextReport, Values, Vocabulary, Wanted,
+    ColumnOf, Content, Declared, Dimension, FileError, Only, ReadOptions, TextReading, TextReport, Values,
+    Vocabulary, Wanted,
 };
 
 use super::data_error::DataError;
@@ -125,6 +126,7 @@ pub(super) fn read_one(
         | Support::PositiveDefinite => None,
     };
     let of_values = if index.is_some() { Wanted::Text } else { Wanted::Numbers };
+    let is_of_values = wanted.is_none();
     let wanted = wanted.unwrap_or(of_values);
     let mut letters: Vec<LetterId> = match (ragged, &group) {
         (Some(_), None) => {
@@ -137,6 +139,7 @@ pub(super) fn read_one(
     if inputs.transpose.contains(&array.name) {
         letters.reverse();
     }
+    let declared = is_of_values.then(|| declared(array, &letters));
     let asked = || inputs.columns.iter().filter(|columns| columns.name == array.name);
     let is_wide = asked().any(|columns| columns.columns.is_empty());
     let may_be_texts = wanted == Wanted::Numbers && array.kind == ArrayKind::Data;
@@ -170,6 +173,7 @@ pub(super) fn read_one(
             is_named: false,
             unique,
             texts,
+            declared,
         };
         source.read(&options).map_err(|error| {
             let is_about_columns = error.line == Some(1);
@@ -236,6 +240,16 @@ pub(super) fn read_one(
     }
     let counts = source.counts(&content);
     Ok(Piece { array: id, file, content, letters, group, counts })
+}
+
+/// What a program declares of the entries of an array, over these letters of it.
+pub(crate) fn declared(array: &Array, letters: &[LetterId]) -> Declared {
+    let place = |letter: LetterId| letters.iter().position(|own| *own == letter);
+    let only = array.restriction.and_then(|own| match own {
+        Restriction::Less(left, right) => Some(Only::Below(place(left)?, place(right)?)),
+        Restriction::Different(left, right) => Some(Only::Different(place(left)?, place(right)?)),
+    });
+    Declared { unlisted_zero: array.absent.zero, only }
 }
 
 /// The words that texts are read by: the labels that are given for the axis of words, and where they stand.

@@ -15,7 +15,7 @@ use super::existing::Existing;
 use super::listing::Listing;
 use super::pieces::Piece;
 use super::suspicions;
-use super::values::{may_not_be_missing, misfit, values};
+use super::values::{may_not_be_missing, misfit, rounded, values};
 
 /// An array smaller than this stays as it is read.
 const SMALL: usize = 4096;
@@ -255,7 +255,7 @@ fn documents(target: &Target<'_>, piece: &Piece) -> Result<(Vec<f64>, Vec<f64>),
     let size = target.shape[0];
     let (mut index, mut counts) = (Vec::with_capacity(size), Vec::with_capacity(size));
     for (entry, (id, count)) in documents.ids.iter().zip(&documents.counts).enumerate() {
-        if let Some(expected) = misfit(support, *count) {
+        if let Some(expected) = misfit(support, *count).or_else(|| rounded(support, *count)) {
             return Err(piece
                 .content
                 .error_at(&piece.file, entry, format!("the count {count}"), expected)

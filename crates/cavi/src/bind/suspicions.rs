@@ -55,20 +55,14 @@ pub(super) fn warnings(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], axe
             warnings.extend(names_among_rows(symbols, piece));
         }
         warnings.extend(missing_codes::warning(symbols, piece));
+        warnings.extend(missing_codes::label_warning(symbols, piece));
     }
     warnings
 }
 
 /// The labels of a dimension of a file, in its order.
 pub(super) fn labels_of(content: &Content, dimension: usize) -> Vec<&str> {
-    match content {
-        Content::Dense(dense) => dense.labels[dimension].iter().flatten().map(String::as_str).collect(),
-        Content::Long(long) => long.positions[dimension].names.iter().map(String::as_str).collect(),
-        Content::Coordinates(coordinates) => {
-            coordinates.labels(dimension).into_iter().flatten().map(String::as_str).collect()
-        }
-        Content::Documents(_) => Vec::new(),
-    }
+    content.labels(dimension).into_iter().flatten().map(String::as_str).collect()
 }
 
 /// Which labels each file, or each group of a long table, has on an axis.

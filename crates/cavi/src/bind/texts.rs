@@ -1,7 +1,6 @@
 //! What was read of texts: a line for who bound them, the counts of their words, and the options for `summary.json`.
 
 use cavi_files::{Cell, CsvText, MostDocuments, StopWords, TextOptions, TextReport, WordCount};
-use serde_json::{Value, json};
 
 use super::data_error::DataError;
 use super::inputs::Inputs;
@@ -51,7 +50,7 @@ impl Words {
 /// Refuses options of texts where nothing that is read is one.
 pub(super) fn refuse_without_texts(inputs: &Inputs, pieces: &[Piece]) -> Option<DataError> {
     let option = inputs.asked_of_texts.first()?;
-    pieces.iter().all(|piece| piece.texts().is_none()).then(|| {
+    pieces.iter().all(|piece| piece.texts().is_none_or(TextReport::is_packed)).then(|| {
         DataError::new(format!("`{option}` says how texts are read, and no text is read")).possible(
             "a folder of texts, `FILE.csv:COLUMN` of text, or `lines:FILE` with one document a line",
         )
@@ -142,85 +141,4 @@ pub(super) fn line(name: &str, report: &TextReport) -> String {
 fn capital(name: &str) -> String {
     let mut letters = name.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// The options as `summary.json` keeps them.
-pub fn json(options: &TextOptions) -> Value {
-    json!({
-        "min_docs": options.min_docs,
-        "max_docs": match options.max_docs {
-            None => Value::Null,
-            Some(MostDocuments::Share(share)) => json!(share),
-            Some(MostDocuments::Count(count)) => json!(count),
-        },
-        "words": options.words,
-        "ngrams": options.ngrams,
-        "stem": options.stem.map(|language| language.name()),
-        "stop_words": match &options.stop_words {
-            StopWords::None => json!("none"),
-            StopWords::Language(language) => json!(language.name()),
-            StopWords::Listed { file, words } => json!({ "file": file.display().to_string(), "words": words }),
-        },
-    })
-}
-
-/// The options that `summary.json` keeps; `None` where the fit read no texts, or says something else.
-pub(crate) fn of_json(value: &Value) -> Option<TextOptions> {
-    let size = |key: &str| value[key].as_u64().and_then(|own| usize::try_from(own).ok());
-    let max_docs = match (&value["max_docs"], size("max_docs")) {
-        (Value::Null, _) => None,
-        (_, Some(count)) => Some(MostDocuments::Count(count)),
-        (share, None) => Some(MostDocuments::Share(share.as_f64()?)),
-    };
-    let stop_words = match &value["stop_words"] {
-        Value::String(name) => StopWords::named(name)?,
-        listed => StopWords::Listed {
-            file: listed["file"].as_str()?.into(),
-            words: listed["words"].as_array()?.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-        },
-    };
-    let stem = match &value["stem"] {
-        Value::Null => None,
-        name => Some(cavi_files::LanguageName::with_stems(name.as_str()?).ok()?),
-    };
-    Some(TextOptions {
-        min_docs: size("min_docs")?,
-        max_docs,
-        words: size("words"),
-        ngrams: size("ngrams")?,
-        stem,
-        stop_words,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_are_read_back_as_they_were_written() {
-        let german = cavi_files::LanguageName::with_stems("german").unwrap();
-        let listed = StopWords::Listed { file: "s.txt".into(), words: vec!["und".to_owned()] };
-        let all = [
-            TextOptions::default(),
-            TextOptions {
-                min_docs: 5,
-                max_docs: Some(MostDocuments::Share(1.0)),
-                words: Some(100),
-                ngrams: 3,
-                stem: Some(german),
-                stop_words: StopWords::None,
-            },
-            TextOptions {
-                max_docs: Some(MostDocuments::Count(1)),
-                stop_words: listed,
-                ..TextOptions::default()
-            },
-        ];
-        for options in all {
-            let text = json(&options).to_string();
-            assert_eq!(of_json(&serde_json::from_str(&text).unwrap()), Some(options));
-        }
-        assert_eq!(of_json(&Value::Null), None);
-    }
 }

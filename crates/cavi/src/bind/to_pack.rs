@@ -1,8 +1,11 @@
 //! The data of a program at their positions, as files give them: what is packed, before anything is hidden, standardised or checked
 //! against its statements.
 
+use std::collections::BTreeMap;
+
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, Support, Symbols};
 use cavi_executor::{BoundArray, BoundAxis};
+use cavi_files::TextOptions;
 use cavi_model::Model;
 use cavi_numerics::Numbers;
 
@@ -18,6 +21,8 @@ pub(crate) struct ToPack {
     pub axes: Vec<(BoundAxis, Option<Vec<String>>)>,
     /// The arrays that are given.
     pub arrays: Vec<(ArrayId, BoundArray)>,
+    /// How texts were read, for the arrays that hold their counts.
+    pub texts: BTreeMap<ArrayId, TextOptions>,
     /// What was understood of each, a line each.
     pub read: Vec<String>,
     /// What is most likely a mistake.
@@ -47,6 +52,8 @@ pub(crate) fn to_pack(model: &Model, inputs: &Inputs) -> Result<ToPack, Vec<Data
     let place::Placed { arrays, listed, added } =
         place::place(symbols, &axes, &mut pieces, &with_latents, inputs.spill.as_deref(), &mut problems);
     stop(&mut problems)?;
+    let texts =
+        pieces.iter().filter_map(|piece| Some((piece.array, piece.texts()?.options.clone()))).collect();
     drop(pieces);
     let mut placed = Vec::new();
     let mut read = Vec::new();
@@ -65,7 +72,7 @@ pub(crate) fn to_pack(model: &Model, inputs: &Inputs) -> Result<ToPack, Vec<Data
         ));
     }
     let axes = axes.bound.into_iter().zip(axes.labels).collect();
-    Ok(ToPack { axes, arrays: placed, read, warnings })
+    Ok(ToPack { axes, arrays: placed, texts, read, warnings })
 }
 
 /// Listed entries in the order of the file, which says in what order latents live at them. One that is not kept is listed as what an

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use cavi_algebra::{Absent, ArrayId, ArrayKind, AxisId, Support, Symbols};
-use cavi_files::{Categories, Content, Values};
+use cavi_files::{Categories, Content, MISSING, Values};
 
 use super::axes::Axes;
 use super::data_error::DataError;
@@ -38,7 +38,7 @@ pub(crate) fn misfit(support: Support, value: f64) -> Option<&'static str> {
 }
 
 /// What a count is that was rounded when it was read, or may have been: from 2^53 on not every whole number is a double.
-fn rounded(support: Support, value: f64) -> Option<&'static str> {
+pub(super) fn rounded(support: Support, value: f64) -> Option<&'static str> {
     const FIRST: f64 = 9_007_199_254_740_992.0;
     (support == Support::Count && value >= FIRST)
         .then_some("a count below 2^53, for larger whole numbers are rounded")
@@ -74,7 +74,20 @@ pub(super) fn values<'a>(
     let array = symbols.array(piece.array);
     let values: Cow<'a, [f64]> = match &piece.content {
         Content::Dense(dense) => numbers(axes, symbols, piece, array.support, &dense.values)?,
-        Content::Coordinates(coordinates) => Cow::Borrowed(coordinates.values.as_slice()),
+        Content::Coordinates(coordinates) => match (&coordinates.value_labels, array.support) {
+            (None, _) => Cow::Borrowed(coordinates.values.as_slice()),
+            (Some(names), Support::Index(axis)) => {
+                let code = |value: &f64| if value.is_nan() { MISSING } else { *value as u32 };
+                let codes = || coordinates.values.iter().map(code);
+                let map = map(axes, symbols, piece, axis, (names, codes()))?;
+                if map.iter().enumerate().all(|(place, own)| *own == place as f64) {
+                    Cow::Borrowed(coordinates.values.as_slice())
+                } else {
+                    Cow::Owned(codes().map(|code| at(&map, code)).collect())
+                }
+            }
+            (Some(_), _) => return Err(text_for_numbers(piece)),
+        },
         Content::Long(long) => match &long.values {
             Some((_, values)) => numbers(axes, symbols, piece, array.support, values)?,
             None => Cow::Borrowed(&[]),
@@ -127,13 +140,15 @@ fn numbers<'a>(
         (Values::Text(text), Support::Index(axis)) => {
             positions(axes, symbols, piece, axis, text).map(Cow::Owned)
         }
-        (Values::Text(_), _) => {
-            Err(DataError::new(format!("{}: text where numbers are expected", piece.name())))
-        }
+        (Values::Text(_), _) => Err(text_for_numbers(piece)),
     }
 }
 
-/// Labels of an axis to positions. `-1` is missing unless it is a label.
+fn text_for_numbers(piece: &Piece) -> DataError {
+    DataError::new(format!("{}: text where numbers are expected", piece.name()))
+}
+
+/// Labels of an axis to positions.
 fn positions(
     axes: &Axes,
     symbols: &Symbols,
@@ -141,14 +156,32 @@ fn positions(
     axis: AxisId,
     text: &Categories,
 ) -> Result<Vec<f64>, DataError> {
-    let mut map = Vec::with_capacity(text.names.len());
-    for (code, name) in text.names.iter().enumerate() {
+    let map = map(axes, symbols, piece, axis, (&text.names, text.codes.iter().copied()))?;
+    Ok(text.codes.iter().map(|code| at(&map, *code)).collect())
+}
+
+/// Where a map has the position of a label by its code; NaN for what is missing.
+fn at(map: &[f64], code: u32) -> f64 {
+    map.get(code as usize).copied().unwrap_or(f64::NAN)
+}
+
+/// For each label of an axis its position. `-1` is missing unless it is a label. A label that the axis does not have is an error at the first entry
+/// with its code.
+fn map(
+    axes: &Axes,
+    symbols: &Symbols,
+    piece: &Piece,
+    axis: AxisId,
+    (names, mut codes): (&[String], impl Iterator<Item = u32>),
+) -> Result<Vec<f64>, DataError> {
+    let mut map = Vec::with_capacity(names.len());
+    for (code, name) in names.iter().enumerate() {
         map.push(match axes.find(axis, 0, name) {
             Some(position) => f64::from(position),
             None if name == "-1" => f64::NAN,
             None if axes.leaves_out[piece.array.index()] => UNKNOWN,
             None => {
-                let entry = text.codes.iter().position(|other| *other as usize == code).unwrap_or(0);
+                let entry = codes.position(|other| other as usize == code).unwrap_or(0);
                 let expected = axes.expected_label(symbols, axis);
                 return Err(piece
                     .content
@@ -157,5 +190,5 @@ fn positions(
             }
         });
     }
-    Ok(text.codes.iter().map(|code| map.get(*code as usize).copied().unwrap_or(f64::NAN)).collect())
+    Ok(map)
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use cavi_algebra::{Array, ArrayId, AxisId, LetterId, Support, dedup};
 use cavi_executor::BoundArray;
-use cavi_files::{Cell, CsvText, write_labels, write_npy, write_text_atomically};
+use cavi_files::{Cell, CsvText, format_number, write_labels, write_npy, write_text_atomically};
 use serde_json::Value;
 
 use super::Simulated;
@@ -129,15 +129,14 @@ fn array(simulated: &Simulated, id: ArrayId, directory: &Path, folder: &str) -> 
         "csv" => write_text_atomically(&whole, &table(simulated, id)?)?,
         "mtx" => write_text_atomically(&whole, &matrix_market(&existing, data, &shape))?,
         _ => {
-            let nowhere = if own.absent.zero { 0.0 } else { f64::NAN };
             let cells: usize = shape.iter().product();
             let values: Vec<f64> = (0..cells)
                 .map(|cell| {
                     let place = unflat(&shape, cell);
                     match data.entry(&shape, &place) {
-                        (value, true) if existing.is_there(&place) => value,
-                        (_, true) => 0.0,
-                        (_, false) => nowhere,
+                        _ if !existing.is_there(&place) => 0.0,
+                        (value, true) => value,
+                        (_, false) => f64::NAN,
                     }
                 })
                 .collect();
@@ -147,7 +146,7 @@ fn array(simulated: &Simulated, id: ArrayId, directory: &Path, folder: &str) -> 
     Ok(path)
 }
 
-/// The entries that are not 0.
+/// The entries that are not 0, those that are missing among them.
 fn matrix_market(existing: &Existing, data: &BoundArray, shape: &[usize]) -> String {
     let cells: usize = shape.iter().product();
     let mut lines = String::new();
@@ -155,9 +154,10 @@ fn matrix_market(existing: &Existing, data: &BoundArray, shape: &[usize]) -> Str
     for cell in 0..cells {
         let place = unflat(shape, cell);
         let (value, seen) = data.entry(shape, &place);
-        if seen && value != 0.0 && existing.is_there(&place) {
+        if (!seen || value != 0.0) && existing.is_there(&place) {
+            let value = if seen { value } else { f64::NAN };
             // Writing to a text does not fail.
-            let _ = writeln!(lines, "{} {} {value}", place[0] + 1, place[1] + 1);
+            let _ = writeln!(lines, "{} {} {}", place[0] + 1, place[1] + 1, format_number(value));
             count += 1;
         }
     }
@@ -185,8 +185,9 @@ fn table(simulated: &Simulated, id: ArrayId) -> Result<String, DataError> {
     let existing = Existing::of(symbols, &bound.axes, own);
     for cell in 0..shape.iter().product() {
         let place = unflat(&shape, cell);
-        let (value, true) = data.entry(&shape, &place) else { continue };
-        if !existing.is_there(&place) {
+        let (value, seen) = data.entry(&shape, &place);
+        // Where an entry that is not listed is 0, one that is missing is listed as such.
+        if !existing.is_there(&place) || !seen && !own.absent.zero {
             continue;
         }
         let mut fields: Vec<Option<String>> = vec![None; letters.len()];
@@ -201,14 +202,29 @@ fn table(simulated: &Simulated, id: ArrayId) -> Result<String, DataError> {
         let mut cells: Vec<Cell<'_>> =
             fields.iter().map(|field| Cell::Text(field.as_deref().unwrap_or_default())).collect();
         let class = match own.support {
-            Support::Index(axis) => Some(labels.path(symbols, bound, axis, value as usize)),
+            Support::Index(axis) if seen => Some(labels.path(symbols, bound, axis, value as usize)),
             _ => None,
         };
         cells.push(match class.as_ref().and_then(|path| path.last()) {
             Some(label) => Cell::Text(label),
-            None => Cell::Number(value),
+            None => Cell::Number(if seen { value } else { f64::NAN }),
         });
         text.row(&cells);
     }
     Ok(text.as_str().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of six entries two have no draw: they are missing in the file, and the zero is not listed.
+    #[test]
+    fn entries_without_a_draw_are_missing_and_no_zeros() {
+        let values = [3.0, 0.0, 0.0, 5.0, 1.5, 0.0].into_iter().collect();
+        let observed = Some(vec![true, false, false, true, true, true]);
+        let text = matrix_market(&Existing::default(), &BoundArray::Dense { values, observed }, &[3, 2]);
+        let lines: Vec<&str> = text.lines().skip(1).collect();
+        assert_eq!(lines, ["3 2 5", "1 1 3", "1 2 nan", "2 1 nan", "2 2 5", "3 1 1.5"]);
+    }
 }

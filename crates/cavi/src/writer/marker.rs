@@ -53,14 +53,15 @@ pub fn finish(directory: &Path) -> io::Result<()> {
     put(directory, State::Whole, &files_below(directory)?)
 }
 
-/// Lists one more file of a whole directory as Cavi's; of a directory without a marker there is no list.
-pub fn add(directory: &Path, file: &str) -> io::Result<()> {
+/// Lists more files of a whole directory as Cavi's; of a directory without a marker there is no list.
+pub fn add(directory: &Path, more: &[String]) -> io::Result<()> {
     if state(directory) != Some(State::Whole) {
         return Ok(());
     }
     let mut files = own_files(directory)?;
-    if !files.iter().any(|own| own == file) {
-        files.push(file.to_owned());
+    let known = files.len();
+    files.extend(more.iter().filter(|file| !files.contains(file)).cloned().collect::<Vec<_>>());
+    if files.len() > known {
         files.sort();
         put(directory, State::Whole, &files)?;
     }
@@ -214,6 +215,13 @@ fn earlier_summary(directory: &Path) -> Option<Value> {
     let program = cavi_syntax::parse(&text).0;
     let hash = Source { file_name: "model.cavi".to_owned(), text, program }.hash();
     (summary["model_hash"].as_str() == Some(&hash)).then_some(summary)
+}
+
+/// All files below a directory, its marker among them, relative to it.
+pub fn all_files(directory: &Path) -> io::Result<Vec<String>> {
+    let mut files = files_below(directory)?;
+    files.extend(directory.join(MARKER).is_file().then(|| MARKER.to_owned()));
+    Ok(files)
 }
 
 /// All files below a directory but its marker, relative to it, in order, with `/` between names.

@@ -102,9 +102,20 @@ fn texts(store: &Store, path: &str) -> Result<Vec<String>, FileError> {
 fn column(store: &Store, path: &str) -> Result<Column, FileError> {
     let in_group = |name: &str| format!("{path}/{name}");
     match store.node(path)? {
-        Node::Group(_) if store.has(&in_group("codes"))? => categories(store, path).map(Column::Text),
+        Node::Group(_) if store.has(&in_group("codes"))? => {
+            categories(store, path, &in_group("categories"), &in_group("codes")).map(Column::Text)
+        }
         Node::Group(_) if store.has(&in_group("values"))? => masked(store, path),
         Node::Group(_) | Node::Nothing => Ok(Column::Refused("what is neither numbers nor text".to_owned())),
+        Node::Dataset(_) if let Some(names) = old_categories(store, path)? => {
+            categories(store, path, &names, path).map(Column::Text)
+        }
+        Node::Dataset(dataset) if store.is_whole(&dataset, path)? => {
+            match store.shape(&dataset, path)?.len() {
+                1 => Ok(Column::Whole { values: store.whole(path)?, missing: None }),
+                _ => Ok(Column::Refused("several numbers a row".to_owned())),
+            }
+        }
         Node::Dataset(dataset) => match store.numbers(&dataset, path) {
             Ok((shape, _)) if shape.len() != 1 => Ok(Column::Refused("several numbers a row".to_owned())),
             Ok((_, values)) => Ok(numbers(values)),
@@ -128,12 +139,19 @@ fn text(texts: Vec<String>) -> Column {
     Column::Text(collector.finish())
 }
 
-/// Categories and a code each, -1 where it is missing.
-fn categories(store: &Store, path: &str) -> Result<Categories, FileError> {
-    let all = texts(store, &format!("{path}/categories"))?;
+/// Where anndata before 0.8 kept the categories of a column: in `__categories` beside it, under its name. `None` where there are none.
+fn old_categories(store: &Store, path: &str) -> Result<Option<String>, FileError> {
+    let Some((frame, name)) = path.rsplit_once('/') else { return Ok(None) };
+    let names = format!("{frame}/__categories/{name}");
+    Ok(store.has(&names)?.then_some(names))
+}
+
+/// Categories and a code each, -1 where it is missing: of a column, where these names are and where the codes.
+fn categories(store: &Store, path: &str, names: &str, codes: &str) -> Result<Categories, FileError> {
+    let all = texts(store, names)?;
     // Only those that occur are kept, in the order in which they do.
     let mut collector = Collector::default();
-    for code in store.whole(&format!("{path}/codes"))? {
+    for code in store.whole(codes)? {
         match usize::try_from(code).ok().map(|code| all.get(code)) {
             Some(Some(name)) => collector.push(name),
             None => collector.push_missing(),

@@ -67,6 +67,7 @@ pub(super) fn held(
         indices: if by_rows { vec![along.into(), across.into()] } else { vec![across.into(), along.into()] },
         values: values.into(),
         labels: Vec::new(),
+        value_labels: None,
         texts: None,
         lines: None,
     })

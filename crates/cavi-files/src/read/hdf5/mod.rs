@@ -62,6 +62,7 @@ pub(crate) fn summary(path: &Path, part: Option<&str>) -> Result<Summary, FileEr
         let store = open(path)?;
         match () {
             () if annotated::is_one(&store)? => annotated::summary(&store, part),
+            () if is_array(&store, part)? => of_arrays(&store, part),
             () if ten_x::group(&store)?.is_some() => ten_x::summary(&store),
             () => of_arrays(&store, part),
         }
@@ -87,6 +88,8 @@ fn guarded<T>(reads: impl FnOnce() -> Result<T, FileError>) -> Result<T, FileErr
 fn within(store: &Store, options: &ReadOptions<'_>) -> Result<Content, FileError> {
     let found = match () {
         () if annotated::is_one(store)? => annotated::read(store, options)?,
+        // An array that is named is read whatever else the file holds.
+        () if is_array(store, options.column)? => Found::Content(any(store, options.column)?),
         () => match ten_x::group(store)? {
             Some(group) => Found::Content(ten_x::read(store, &group, options)?),
             None => Found::Content(any(store, options.column)?),
@@ -113,16 +116,10 @@ fn content_dimensions(content: &Content) -> usize {
 
 /// An array of numbers of any file: the one that is named, or the only one.
 fn any(store: &Store, part: Option<&str>) -> Result<Content, FileError> {
-    let arrays = store.arrays()?;
-    let path = match (part, arrays.as_slice()) {
-        (Some(part), _) => part.trim_matches('/').to_owned(),
-        (None, [(only, _)]) => only.clone(),
-        (None, []) => return Err(FileError::new("an HDF5 file without arrays", "an array of numbers")),
-        (None, _) => {
-            let names: Vec<String> = arrays.iter().map(|own| own.0.clone()).collect();
-            return Err(FileError::new(format!("{} arrays, {}", names.len(), list(&names)), "one of them")
-                .with_help(format!("`--data NAME=FILE:{}` reads the first", names[0])));
-        }
+    // What is named is read whatever else the file holds.
+    let path = match part {
+        Some(part) => part.trim_matches('/').to_owned(),
+        None => only(&store.arrays()?)?,
     };
     match store.node(&path)? {
         Node::Dataset(dataset) => {
@@ -133,7 +130,7 @@ fn any(store: &Store, part: Option<&str>) -> Result<Content, FileError> {
             Ok(Content::Coordinates(matrix::sparse(store, &path)?))
         }
         Node::Group(_) | Node::Nothing => {
-            let names: Vec<String> = arrays.iter().map(|own| own.0.clone()).collect();
+            let names: Vec<String> = store.arrays()?.into_iter().map(|own| own.0).collect();
             Err(FileError::new(
                 format!("no array {}", quote(path.as_bytes())),
                 format!("one of {}", list(&names)),
@@ -142,8 +139,33 @@ fn any(store: &Store, part: Option<&str>) -> Result<Content, FileError> {
     }
 }
 
+/// The only one of some arrays.
+fn only(arrays: &[(String, Vec<usize>)]) -> Result<String, FileError> {
+    match arrays {
+        [(only, _)] => Ok(only.clone()),
+        [] => Err(FileError::new("an HDF5 file without arrays", "an array of numbers")),
+        _ => {
+            let names: Vec<String> = arrays.iter().map(|own| own.0.clone()).collect();
+            Err(FileError::new(format!("{} arrays, {}", names.len(), list(&names)), "one of them")
+                .with_help(format!("`--data NAME=FILE:{}` reads the first", names[0])))
+        }
+    }
+}
+
+/// Whether an array stands at the path that is named.
+fn is_array(store: &Store, part: Option<&str>) -> Result<bool, FileError> {
+    let Some(part) = part else { return Ok(false) };
+    Ok(matches!(store.node(part.trim_matches('/'))?, Node::Dataset(_)))
+}
+
 fn of_arrays(store: &Store, part: Option<&str>) -> Result<Summary, FileError> {
-    let arrays = store.arrays()?;
+    let arrays = match part {
+        Some(part) if is_array(store, Some(part))? => {
+            let path = part.trim_matches('/');
+            vec![(path.to_owned(), store.shape(&*store.dataset(path)?, path)?)]
+        }
+        Some(_) | None => store.arrays()?,
+    };
     let shown = |(name, shape): &(String, Vec<usize>)| format!("{name}: {}", sizes(shape));
     let named = part.and_then(|part| arrays.iter().find(|own| own.0 == part.trim_matches('/')));
     let dimensions = named.or(arrays.first()).map(|own| own.1.len());

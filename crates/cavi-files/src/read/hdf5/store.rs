@@ -4,7 +4,10 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use hdf5_pure::{AttrValue, DType, Dataset, Error, File, FormatError, Group, VlenStringReadOptions};
+use hdf5_pure::{
+    AttrValue, DType, Dataset, Datatype, DatatypeByteOrder, Error, File, FormatError, Group,
+    VlenStringReadOptions,
+};
 
 use crate::error::{FileError, quote};
 use crate::read::bytes;
@@ -167,10 +170,18 @@ impl Store {
         let shape = self.shape(dataset, path)?;
         let wrong = |error: Error| damaged(path, &error);
         let values = match dataset.dtype().map_err(wrong)? {
-            // Truth is stored so.
-            DType::Enum(names) if names.len() == 2 => self.blocks(dataset, path, &shape, |from, rows| {
-                Ok(dataset.read_raw_rows(from, rows)?.into_iter().map(f64::from).collect())
-            })?,
+            // Truth is stored so, and other names for whole numbers.
+            DType::Enum(_) => {
+                let decode = whole_numbers(&dataset.datatype().map_err(wrong)?).ok_or_else(|| {
+                    FileError::new(
+                        format!("an array {} of names for what is no whole number", quoted(path)),
+                        "numbers",
+                    )
+                })?;
+                self.blocks(dataset, path, &shape, |from, rows| {
+                    Ok(decode.of(&dataset.read_raw_rows(from, rows)?))
+                })?
+            }
             DType::F32
             | DType::F64
             | DType::I8
@@ -258,15 +269,15 @@ impl Store {
             let found = format!("{} of {} dimensions", quoted(path), shape.len());
             return Err(FileError::new(found, "a list of texts"));
         }
-        match dataset.dtype().map_err(wrong)? {
+        let texts = match dataset.dtype().map_err(wrong)? {
             DType::VariableLengthString => {
                 let most = usize::try_from(self.bytes.saturating_mul(MOST_INFLATED)).unwrap_or(usize::MAX);
                 let most = bytes::budget().map_or(most, |budget| most.min(budget));
                 let options =
                     VlenStringReadOptions::new().with_max_elements(shape[0]).with_max_payload_bytes(most);
-                dataset.read_vlen_strings(options).map_err(wrong)
+                dataset.read_vlen_strings(options).map_err(wrong)?
             }
-            DType::String => dataset.read_string().map_err(wrong),
+            DType::String => dataset.read_string().map_err(wrong)?,
             DType::I8
             | DType::I16
             | DType::I32
@@ -274,9 +285,35 @@ impl Store {
             | DType::U8
             | DType::U16
             | DType::U32
-            | DType::U64 => Ok(self.whole(path)?.iter().map(i64::to_string).collect()),
-            other => Err(FileError::new(format!("{} of type {other}", quoted(path)), "a list of texts")),
+            | DType::U64 => self.whole(path)?.iter().map(i64::to_string).collect(),
+            other => {
+                return Err(FileError::new(format!("{} of type {other}", quoted(path)), "a list of texts"));
+            }
+        };
+        // What is no UTF-8 is replaced by this character, so that different texts become one.
+        match texts.iter().position(|text| text.contains('\u{FFFD}')) {
+            None => Ok(texts),
+            Some(place) => Err(FileError::new(
+                format!("bytes that are not UTF-8 in text {place} of {}", quoted(path)),
+                "text in UTF-8",
+            )),
         }
+    }
+
+    /// Whether an array is one of whole numbers.
+    pub(super) fn is_whole(&self, dataset: &Dataset, path: &str) -> Result<bool, FileError> {
+        let own = dataset.dtype().map_err(|error| damaged(path, &error))?;
+        Ok(matches!(
+            own,
+            DType::I8
+                | DType::I16
+                | DType::I32
+                | DType::I64
+                | DType::U8
+                | DType::U16
+                | DType::U32
+                | DType::U64
+        ))
     }
 
     /// The arrays of numbers of the file, with their shapes.
@@ -320,6 +357,47 @@ impl Store {
             }
         }
         Ok(())
+    }
+}
+
+/// How whole numbers lie in bytes.
+struct WholeNumbers {
+    size: usize,
+    is_signed: bool,
+    is_big_endian: bool,
+}
+
+/// How the numbers behind the names of an enumeration lie in bytes; `None` where they are none of the usual sizes.
+fn whole_numbers(own: &Datatype) -> Option<WholeNumbers> {
+    let Datatype::Enumeration { base_type, .. } = own else { return None };
+    let Datatype::FixedPoint { size, byte_order, layout } = base_type.as_ref() else { return None };
+    let size = *size as usize;
+    let is_usual = (1..=8).contains(&size) && usize::from(layout.bit_precision) == 8 * size;
+    let is_big_endian = match byte_order {
+        DatatypeByteOrder::LittleEndian => false,
+        DatatypeByteOrder::BigEndian => true,
+        DatatypeByteOrder::Vax => return None,
+    };
+    is_usual.then_some(WholeNumbers { size, is_signed: layout.signed, is_big_endian })
+}
+
+impl WholeNumbers {
+    /// The numbers that these bytes are.
+    fn of(&self, bytes: &[u8]) -> Vec<f64> {
+        let number = |own: &[u8]| {
+            let mut all = [0; 8];
+            all[..self.size].copy_from_slice(own);
+            if self.is_big_endian {
+                all[..self.size].reverse();
+            }
+            // The highest bit is carried down from the top.
+            let shift = 64 - 8 * self.size as u32;
+            match self.is_signed {
+                true => ((i64::from_le_bytes(all) << shift) >> shift) as f64,
+                false => u64::from_le_bytes(all) as f64,
+            }
+        };
+        bytes.chunks_exact(self.size).map(number).collect()
     }
 }
 

@@ -20,15 +20,20 @@ pub(super) fn assemble(
         Ok(Content::Dense(Dense { shape, values, labels, rows_are: None, lines: Some(lines) }))
     };
     match layout {
-        Layout::Matrix { .. } => {
+        Layout::Matrix { row_labels: own } => {
             let row_labels = match labels.pop() {
                 Some(column) => Some(distinct(column, &lines, values.len(), rows).map_err(|error| {
-                    advise(error.in_column(column_name(table, 0)), &layout, table, options.dimensions)
+                    advise(
+                        error.in_column(column_name(table, own.unwrap_or_default())),
+                        &layout,
+                        table,
+                        options.dimensions,
+                    )
                 })?),
                 None => None,
             };
-            let first = usize::from(row_labels.is_some());
-            if first == table.width {
+            let width = table.width - usize::from(own.is_some());
+            if width == 0 && own.is_some() {
                 return Err(FileError::new(
                     "a column of row labels and nothing else",
                     "columns of values beside it",
@@ -36,12 +41,12 @@ pub(super) fn assemble(
                 .at_line(1));
             }
             let column_labels = match &table.header {
-                Some(header) => Some(column_labels(&header[first..], first)?),
+                Some(header) => Some(column_labels(header, own)?),
                 None => None,
             };
-            let named = table.header.as_ref().filter(|_| first == 1).map(|header| header[0].as_str());
-            let rows_are = named.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
-            let shape = vec![rows, table.width - first];
+            let named = table.header.as_ref().zip(own).map(|(header, own)| header[own].trim().to_owned());
+            let rows_are = named.filter(|name| !name.is_empty());
+            let shape = vec![rows, width];
             let labels = vec![row_labels, column_labels];
             Ok(Content::Dense(Dense { shape, values, labels, rows_are, lines: Some(lines) }))
         }
@@ -100,12 +105,12 @@ pub(super) fn first_repeated(column: &Categories) -> Option<(usize, usize)> {
     Some((first, second))
 }
 
-/// The labels of columns, none of which may be empty or stand twice.
-fn column_labels(header: &[String], first: usize) -> Result<Vec<String>, FileError> {
+/// The labels of the columns beside that of row labels, none of which may be empty or stand twice.
+fn column_labels(header: &[String], row_labels: Option<usize>) -> Result<Vec<String>, FileError> {
     let mut column_of: HashMap<&str, usize> = HashMap::new();
     let mut labels = Vec::with_capacity(header.len());
-    for (place, label) in header.iter().enumerate() {
-        let column = first + place + 1;
+    for (place, label) in header.iter().enumerate().filter(|(place, _)| Some(*place) != row_labels) {
+        let column = place + 1;
         check_label(label).map_err(|error| error.at_line(1).in_column(column.to_string()))?;
         labels.push(label.clone());
         if let Some(other) = column_of.insert(label, column) {

@@ -8,8 +8,8 @@ use crate::read::{ColumnOf, Dimension, ReadOptions, Wanted, ids};
 /// Which columns of a table are what.
 #[derive(Debug)]
 pub(super) enum Layout {
-    /// Rows by columns.
-    Matrix { row_labels: bool },
+    /// Rows by columns, and the column that names the rows.
+    Matrix { row_labels: Option<usize> },
     /// One column is an array of one dimension, and possibly another one its labels. Where the header or the caller
     /// names the labels as the axis, the table is as well a long one, whose entries may repeat.
     Vector { labels: Option<usize>, value: usize, may_repeat: bool },
@@ -93,7 +93,7 @@ pub(super) fn layout(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Lay
         if let Some(layout) = long_by_ids(table, options, &positions)? {
             return Ok(layout);
         }
-        return Ok(Layout::Matrix { row_labels: table.has_row_labels(dimensions)? });
+        return matrix(table, dimensions);
     }
     vector(table, options, None, value, false)
 }
@@ -125,9 +125,45 @@ fn wide(table: &Table<'_>, options: &ReadOptions<'_>, names_columns: bool) -> Re
         ));
     }
     if options.is_named && table.header.is_some() && table.width > 1 && can_be_labels(table, 0)? {
-        return Ok(Layout::Matrix { row_labels: true });
+        return Ok(Layout::Matrix { row_labels: Some(0) });
     }
-    Ok(Layout::Matrix { row_labels: table.has_row_labels(dimensions)? })
+    matrix(table, dimensions)
+}
+
+/// Rows by columns. A column that is named as the axis of the rows or as its id names them wherever it stands, for it is no column of data.
+///
+/// # Errors
+/// Such a column that cannot name the rows, since it has an entry twice, or since another column names them.
+fn matrix(table: &Table<'_>, dimensions: &[Dimension<'_>]) -> Result<Layout, FileError> {
+    let axis = match dimensions.first() {
+        Some(first) if is_unique(first, dimensions) && table.header.is_some() => table.find(first.axis)?,
+        _ => None,
+    };
+    let named = match axis {
+        Some(column) => Some(column),
+        None => table.identifying_column(dimensions)?,
+    };
+    let Some(column) = named.filter(|column| *column > 0) else {
+        return Ok(Layout::Matrix { row_labels: table.has_row_labels(dimensions)?.then_some(0) });
+    };
+    let name = quote(table.name(column).as_bytes());
+    if table.first_name_marks_labels(dimensions) {
+        let error = FileError::new(
+            format!("the column {name}, and a first column that names the rows too"),
+            "one column of names of rows",
+        );
+        return Err(error.at_line(1).with_help("leave one of the two out"));
+    }
+    if !can_be_labels(table, column)? {
+        let error = FileError::new(
+            format!("the column {name}, of which an entry is empty or stands twice"),
+            "a name for each row, since the column is named as the axis of the rows",
+        );
+        return Err(error
+            .at_line(1)
+            .with_help("leave the column out, or give it another name if it holds data"));
+    }
+    Ok(Layout::Matrix { row_labels: Some(column) })
 }
 
 /// The layout of a table in whose header as many columns are ids as there are dimensions: a long one. `None` if there are fewer.

@@ -62,8 +62,10 @@ fn read_table(mut table: Table<'_>, options: &ReadOptions<'_>) -> Result<Content
     }
     let layout = layout(&table, options)?;
     let (labels, values): (Vec<usize>, Vec<usize>) = match &layout {
-        Layout::Matrix { row_labels: true } => (vec![0], (1..table.width).collect()),
-        Layout::Matrix { row_labels: false } | Layout::Row => (vec![], (0..table.width).collect()),
+        Layout::Matrix { row_labels: Some(own) } => {
+            (vec![*own], (0..table.width).filter(|column| column != own).collect())
+        }
+        Layout::Matrix { row_labels: None } | Layout::Row => (vec![], (0..table.width).collect()),
         Layout::Vector { labels, value, .. } => (labels.iter().copied().collect(), vec![*value]),
         Layout::Long { positions, value } => (positions.clone(), value.iter().copied().collect()),
     };

@@ -249,6 +249,7 @@ impl<'a> Counter<'a> {
             indices: indices.into_iter().map(Numbers::from).collect(),
             values: values.into(),
             labels: vec![labels, Some(words)],
+            value_labels: None,
             texts: Some(Box::new(report)),
             lines: None,
         }))

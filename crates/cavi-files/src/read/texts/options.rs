@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rust_stemmers::Algorithm;
+use serde_json::{Value, json};
 
 use crate::error::{FileError, quote};
 
@@ -37,6 +38,62 @@ impl Default for TextOptions {
             stem: None,
             stop_words: StopWords::Language(LanguageName("english")),
         }
+    }
+}
+
+impl TextOptions {
+    /// The options as `summary.json` and packed data keep them.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "min_docs": self.min_docs,
+            "max_docs": match self.max_docs {
+                None => Value::Null,
+                Some(MostDocuments::Share(share)) => json!(share),
+                Some(MostDocuments::Count(count)) => json!(count),
+            },
+            "words": self.words,
+            "ngrams": self.ngrams,
+            "stem": self.stem.map(|language| language.name()),
+            "stop_words": match &self.stop_words {
+                StopWords::None => json!("none"),
+                StopWords::Language(language) => json!(language.name()),
+                StopWords::Listed { file, words } => json!({ "file": file.display().to_string(), "words": words }),
+            },
+        })
+    }
+
+    /// Options that were kept; `None` where no texts were read, or something else is said.
+    pub fn of_json(value: &Value) -> Option<TextOptions> {
+        let size = |key: &str| value[key].as_u64().and_then(|own| usize::try_from(own).ok());
+        let max_docs = match (&value["max_docs"], size("max_docs")) {
+            (Value::Null, _) => None,
+            (_, Some(count)) => Some(MostDocuments::Count(count)),
+            (share, None) => Some(MostDocuments::Share(share.as_f64()?)),
+        };
+        let stop_words = match &value["stop_words"] {
+            Value::String(name) => StopWords::named(name)?,
+            listed => StopWords::Listed {
+                file: listed["file"].as_str()?.into(),
+                words: listed["words"]
+                    .as_array()?
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(str::to_owned)
+                    .collect(),
+            },
+        };
+        let stem = match &value["stem"] {
+            Value::Null => None,
+            name => Some(LanguageName::with_stems(name.as_str()?).ok()?),
+        };
+        Some(TextOptions {
+            min_docs: size("min_docs")?,
+            max_docs,
+            words: size("words"),
+            ngrams: size("ngrams")?,
+            stem,
+            stop_words,
+        })
     }
 }
 
@@ -239,5 +296,32 @@ mod tests {
         assert_eq!(parsed, [share(0.5), share(1.0), count(1), count(250), None, None, None, None, None]);
         assert_eq!(MostDocuments::Share(0.1).of(30), 3);
         assert_eq!(MostDocuments::Share(0.5).of(5), 2);
+    }
+
+    #[test]
+    fn options_are_read_back_as_they_were_written() {
+        let german = LanguageName::with_stems("german").unwrap();
+        let listed = StopWords::Listed { file: "s.txt".into(), words: vec!["und".to_owned()] };
+        let all = [
+            TextOptions::default(),
+            TextOptions {
+                min_docs: 5,
+                max_docs: Some(MostDocuments::Share(1.0)),
+                words: Some(100),
+                ngrams: 3,
+                stem: Some(german),
+                stop_words: StopWords::None,
+            },
+            TextOptions {
+                max_docs: Some(MostDocuments::Count(1)),
+                stop_words: listed,
+                ..TextOptions::default()
+            },
+        ];
+        for options in all {
+            let text = options.to_json().to_string();
+            assert_eq!(TextOptions::of_json(&serde_json::from_str(&text).unwrap()), Some(options));
+        }
+        assert_eq!(TextOptions::of_json(&Value::Null), None);
     }
 }

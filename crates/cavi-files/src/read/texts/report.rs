@@ -15,6 +15,18 @@ pub struct TextReport {
     pub options: TextOptions,
 }
 
+impl TextReport {
+    /// Of counts that were packed: of the texts themselves nothing is known but how they were read.
+    pub(crate) fn of_packed(words: Vec<WordCount>, options: TextOptions) -> TextReport {
+        TextReport { words, tally: TextTally::default(), unknown: 0, options }
+    }
+
+    /// Whether the counts were packed, so that no text was read for them.
+    pub fn is_packed(&self) -> bool {
+        self.tally.unit.is_empty()
+    }
+}
+
 /// How often a word stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WordCount {

@@ -124,3 +124,45 @@ for folder, names, kinds in [
             file.write(f"ENSG{row:05}\t{names[row]}\t{kinds[row]}\n".encode())
     with gzip.GzipFile(path / "barcodes.tsv.gz", "wb", mtime=0) as file:
         file.write("".join(f"{cell}\n" for cell in cells).encode())
+
+
+def frame(file, path, index, order):
+    """A group as anndata writes a data frame."""
+    group = file.create_group(path)
+    group.attrs["encoding-type"] = "dataframe"
+    group.attrs["encoding-version"] = "0.1.0"
+    group.attrs["_index"] = "_index"
+    group.attrs.create("column-order", np.array(order, dtype=object), dtype=h5py.string_dtype())
+    group.create_dataset("_index", data=np.array(index, dtype=object), dtype=h5py.string_dtype())
+    return group
+
+
+# Categories as anndata 0.7 wrote them: codes that point to a list beside the columns. And whole numbers that are no doubles.
+with h5py.File(here / "old.h5ad", "w") as file:
+    file.create_dataset("X", data=np.arange(8.0).reshape(4, 2))
+    obs = frame(file, "obs", ["c1", "c2", "c3", "c4"], ["age", "kind", "donor"])
+    lists = obs.create_group("__categories")
+    for name, texts, codes in [("age", ["30", "45", "60"], [0, 2, 1, 2]), ("kind", ["T", "B"], [1, 0, -1, 1])]:
+        lists.create_dataset(name, data=np.array(texts, dtype=object), dtype=h5py.string_dtype())
+        column = obs.create_dataset(name, data=np.array(codes, dtype="i1"))
+        column.attrs["categories"] = lists[name].ref
+    first = 2**53 + 1
+    obs.create_dataset("donor", data=np.array([first, first, first - 1, first - 1], dtype="i8"))
+    frame(file, "var", ["g1", "g2"], [])
+
+# Categories in Latin-1, and arrays of names for whole numbers.
+with h5py.File(here / "latin.h5ad", "w") as file:
+    file.create_dataset("X", data=np.arange(4.0).reshape(2, 2))
+    obs = frame(file, "obs", ["c1", "c2"], ["fixed", "variable"])
+    for name, dtype in [("fixed", "S4"), ("variable", h5py.string_dtype("ascii"))]:
+        column = obs.create_group(name)
+        column.attrs["encoding-type"] = "categorical"
+        column.create_dataset("categories", data=np.array([b"caf\xe9", b"caf\xe8"], dtype="S4").astype(dtype), dtype=dtype)
+        column.create_dataset("codes", data=np.array([0, 1], dtype="i1"))
+    frame(file, "var", ["g1", "g2"], [])
+with h5py.File(here / "names.h5", "w") as file:
+    low = h5py.enum_dtype({"LOW": -1, "HIGH": 2}, basetype="i1")
+    file.create_dataset("low", data=np.array([-1, 2, 2, -1], dtype="i1"), dtype=low)
+    three = h5py.enum_dtype({"A": -300, "B": 2, "C": 70000}, basetype=">i4")
+    file.create_dataset("three", data=np.array([-300, 70000, 2], dtype=">i4"), dtype=three)
+    file["link"] = h5py.SoftLink("/nowhere")

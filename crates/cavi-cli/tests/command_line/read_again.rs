@@ -1,0 +1,272 @@
+//! Labels, positions and declarations of files, as they are read by every format and read again: numbers that were worked out by hand.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::{cavi, run, scratch, text};
+
+fn prepared(name: &str, files: &[(&str, &str)]) -> PathBuf {
+    let directory = scratch(name);
+    files.iter().for_each(|(file, content)| fs::write(directory.join(file), content).unwrap());
+    directory
+}
+
+/// An array of a posterior.
+fn array(directory: &Path, file: &str) -> Vec<f64> {
+    cavi_files::read_npy(&directory.join(file)).unwrap().values.to_vec()
+}
+
+/// The numbers in a column of a table.
+fn column(directory: &Path, file: &str, name: &str) -> Vec<f64> {
+    let table = fs::read_to_string(directory.join(file)).unwrap();
+    let mut lines = table.lines();
+    let place = lines.next().unwrap().split(',').position(|own| own == name).unwrap();
+    lines.map(|line| line.split(',').nth(place).unwrap().parse().unwrap()).collect()
+}
+
+#[track_caller]
+fn close(found: &[f64], right: &[f64]) {
+    let is_far = found.iter().zip(right).any(|(one, other)| (one - other).abs() > 1e-4);
+    assert!(found.len() == right.len() && !is_far, "{found:?} for {right:?}");
+}
+
+/// A command that is refused, with these words.
+#[track_caller]
+fn refused(directory: &Path, line: &str, words: &[&str]) {
+    let output = cavi(directory, &line.split(' ').collect::<Vec<_>>());
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{line}: {message}");
+    words.iter().for_each(|own| assert!(message.contains(own), "{own}: {message}"));
+}
+
+const TIMES: &str = "axis sample[n]\naxis time[t]\ndata y[n, t] : real, absent = NA\na[n] ~ Normal(0, sd = 1)\n\
+    m[t] ~ Normal(0, sd = 10)\ny[n, t] ~ Normal(m[t] + a[n], sd = 1)\n";
+
+/// Times 0.5, 1.0, 2.0 beside `baseline`, and alone in new rows: each is the same time in both. Given the means m of the fit, the effect of a new row of
+/// three entries has the precision 1 + 3 and the mean `sum(y - m) / 4`.
+#[test]
+fn a_label_is_the_same_whatever_stands_beside_it() {
+    let files = [
+        ("own.cavi", TIMES),
+        ("y.csv", "sample,baseline,0.5,1.0,2.0\ns1,0,1,2,3\ns2,1,1.5,2.5,3.5\ns3,0.5,1,2,4\n"),
+        ("new.csv", "sample,0.5,1.0,2.0\nn1,1,2,3\nn2,2,3,4\n"),
+        ("with.csv", "sample,baseline,0.5,1.0,2.0\nn1,,1,2,3\nn2,,2,3,4\n"),
+        ("long.csv", "sample,time,y\nn1,0.5,1\nn1,1,2\nn1,2.00,3\nn2,0.5,2\nn2,1.0,3\nn2,2,4\n"),
+    ];
+    let directory = prepared("read_again_labels", &files);
+    run(&directory, "fit own.cavi --data y=y.csv --out o --quiet --tol 1e-12");
+    let m = array(&directory, "o/posterior/m.mean.npy");
+    let right = [[1.0, 2.0, 3.0], [2.0, 3.0, 4.0]]
+        .map(|row| row.iter().zip(&m[1..]).map(|(own, mean)| own - mean).sum::<f64>() / 4.0);
+    run(&directory, "pack own.cavi --data y=new.csv --out new.cavi-data --quiet");
+    for file in ["new.csv", "with.csv", "long.csv", "new.cavi-data"] {
+        let (_, said) =
+            run(&directory, &format!("project o --data y={file} --axis sample --out p --force --tol 1e-12"));
+        assert!(!said.contains("left out"), "{file}: {said}");
+        close(&column(&directory, "p/a.csv", "mean"), &right);
+    }
+}
+
+/// A fit finds its own labels again, those of groups that stand in one column of its file among them.
+#[test]
+fn a_fit_is_asked_with_the_labels_that_it_wrote() {
+    let program = "axis view[m]\naxis feat[j] in view[m]\ndata x[m, j] : real\nb[m, j] ~ Normal(0, sd = 10)\n\
+        x[m, j] ~ Normal(b[m, j], sd = 1)\n";
+    let files = [
+        ("own.cavi", program),
+        ("x.csv", "view,feat,x\nA,1.0,5\nA,2.0,6\nB,age,7\n"),
+        ("times.cavi", TIMES),
+        ("y.csv", "sample,1.0,2.0,end\ns1,1,2,3\ns2,2,3,5\n"),
+        ("labels.txt", "1.0\n2.0\nend\n"),
+    ];
+    let directory = prepared("read_again_asked", &files);
+    run(&directory, "fit own.cavi --data x=x.csv --out o --quiet");
+    run(&directory, "impute o --all --out all.csv --quiet");
+    // The posterior of a mean of one entry, 100 / 101 of it.
+    close(&column(&directory, "all.csv", "mean"), &[500.0 / 101.0, 600.0 / 101.0, 700.0 / 101.0]);
+    run(&directory, "fit times.cavi --data y=y.csv --labels time=labels.txt --out t --quiet");
+    run(&directory, "impute t --all --out t.csv --quiet");
+    assert_eq!(fs::read_to_string(directory.join("t/axes/time.txt")).unwrap(), "1\n2\nend\n");
+    run(&directory, "impute t --all --for time=2.0 --out two.csv --quiet");
+    assert_eq!(column(&directory, "two.csv", "time"), [2.0, 2.0]);
+    run(&directory, "fit times.cavi --data y=y.csv --init t --sweeps 1 --out i --quiet");
+}
+
+const WORDS: &str = "axis doc[d]\naxis pos[i]\naxis word[v]\nconst alpha[v] : positive\n\
+    data w[d, i] : index word, absent = NA\np[:v] ~ Dirichlet(alpha[v])\nw[d, i] ~ Categorical(p)\n";
+
+/// Four words, c three times and a once, where `alpha = (10, 1, 0.1)` of a, b, c: the posterior is `Dirichlet(11, 1, 3.1)`. Packed words once stood for
+/// other positions, since their labels were lost, and gave `(13, 2, 0.1)`.
+#[test]
+fn packed_index_data_keep_their_labels() {
+    let files = [
+        ("own.cavi", WORDS),
+        ("w.csv", "doc,pos,w\n1,1,c\n1,2,c\n2,1,c\n3,1,a\n"),
+        ("alpha.csv", "word,alpha\na,10\nb,1\nc,0.1\n"),
+        ("flat.cavi", &WORDS.replace("const alpha[v] : positive\n", "").replace("alpha[v]", "1")),
+        ("more.csv", "doc,pos,w\n9,1,a\n9,2,c\n8,1,c\n8,2,c\n7,1,c\n"),
+    ];
+    let directory = prepared("read_again_index", &files);
+    run(&directory, "pack own.cavi --data w=w.csv --out w.cavi-data --quiet");
+    for data in ["w.csv", "w.cavi-data"] {
+        run(
+            &directory,
+            &format!("fit own.cavi --data w={data} --set alpha=alpha.csv --out o --force --quiet"),
+        );
+        close(&array(&directory, "o/posterior/p.concentration.npy"), &[11.0, 1.0, 3.1]);
+        let words = fs::read_to_string(directory.join("o/axes/word.txt")).unwrap();
+        assert_eq!(words, "a\nb\nc\n");
+    }
+    // With a flat prior c has 4 of 6 parts, a 2: the log probability of four c and one a is 4 ln 2/3 + ln 1/3.
+    run(&directory, "fit flat.cavi --data w=w.csv --out f --quiet");
+    run(&directory, "pack flat.cavi --data w=more.csv --out more.cavi-data --quiet");
+    let mut scores = ["more.csv", "more.cavi-data"]
+        .map(|file| run(&directory, &format!("score f --data w={file} --json")).0);
+    let per_entry = |score: &String| -> String {
+        let numbers = score.lines().filter(|line| line.contains("log_"));
+        numbers.collect::<Vec<_>>().join("\n")
+    };
+    scores = scores.map(|own| per_entry(&own));
+    assert!(!scores[0].is_empty());
+    assert_eq!(scores[0], scores[1]);
+}
+
+/// Three counts 3, 0, 5 and two zeros more, listed: with `absent = NA` five were observed, `Gamma(1 + 8, rate = 1 + 5)`; with `absent = 0` all six. What one
+/// declaration leaves out of a packed file is not what another takes for left out.
+#[test]
+fn packed_data_are_read_under_the_declaration_that_they_were_packed_for() {
+    let program = |absent: &str| {
+        format!(
+            "axis user[u]\naxis item[i]\ndata y[u, i] : count, absent = {absent}\nm ~ Gamma(1, rate = 1)\ny[u, i] ~ Poisson(m)\n"
+        )
+    };
+    let pairs = |restriction: &str| {
+        format!(
+            "axis node[i, j]\ndata y[i, j] : count, absent = 0, {restriction}\nm ~ Gamma(1, rate = 1)\ny[i, j] ~ Poisson(m)\n"
+        )
+    };
+    let (zero, missing, both) = (program("0"), program("NA"), program("0, NA"));
+    let (below, different) = (pairs("i < j"), pairs("i != j"));
+    let files = [
+        ("zero.cavi", zero.as_str()),
+        ("missing.cavi", &missing),
+        ("both.cavi", &both),
+        ("below.cavi", &below),
+        ("different.cavi", &different),
+        ("y.csv", "user,item,y\na,p,3\na,q,0\nb,p,0\nb,q,0\nc,q,5\n"),
+        ("s.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n3 3 2\n2 1 3\n3 1 4\n"),
+    ];
+    let directory = prepared("read_again_declared", &files);
+    for (own, shape_and_rate) in [("zero", [9.0, 7.0]), ("missing", [9.0, 6.0]), ("both", [9.0, 7.0])] {
+        run(&directory, &format!("pack {own}.cavi --data y=y.csv --out {own}.cavi-data --quiet"));
+        run(&directory, &format!("fit {own}.cavi --data y={own}.cavi-data --out o --force --quiet"));
+        close(&array(&directory, "o/posterior/m.shape.npy"), &shape_and_rate[..1]);
+        close(&array(&directory, "o/posterior/m.rate.npy"), &shape_and_rate[1..]);
+    }
+    refused(
+        &directory,
+        "fit missing.cavi --data y=zero.cavi-data --out o --force",
+        &["`y` packed where an entry that is not listed is 0", "`absent = NA`", "pack them anew"],
+    );
+    refused(
+        &directory,
+        "fit both.cavi --data y=missing.cavi-data --out o --force",
+        &["`y` packed where an entry that is not listed is missing", "`absent = 0`"],
+    );
+    // Nothing is missing that the other program does not allow.
+    run(&directory, "fit zero.cavi --data y=both.cavi-data --out o --force --quiet");
+    // Pairs 3 and 4 and a 0: 1 + 7 of three pairs, and 1 + 14 of six ordered ones.
+    run(&directory, "pack below.cavi --data y=s.mtx --out below.cavi-data --quiet");
+    run(&directory, "fit below.cavi --data y=below.cavi-data --out o --force --quiet");
+    close(&array(&directory, "o/posterior/m.shape.npy"), &[8.0]);
+    refused(
+        &directory,
+        "fit different.cavi --data y=below.cavi-data --out o --force",
+        &["`y` packed of the entries with i < j alone", "i != j"],
+    );
+    run(&directory, "fit different.cavi --data y=s.mtx --out o --force --quiet");
+    close(&array(&directory, "o/posterior/m.shape.npy"), &[15.0]);
+}
+
+/// New rows u1, u2, n1 by the items i1 and i2 of a fit of three users by three items: the same rows in every format.
+#[test]
+fn new_rows_of_listed_files_are_told_by_their_labels() {
+    let program = "axis user[u]\naxis item[i]\ndata y[u, i] : count, absent = 0\na[u] ~ Gamma(1, rate = 1)\n\
+        b[i] ~ Gamma(1, rate = 1)\ny[u, i] ~ Poisson(a[u] * b[i])\n";
+    let files = [
+        ("own.cavi", program),
+        ("y.csv", "user,item,y\nu1,i1,3\nu1,i2,1\nu2,i2,4\nu2,i3,2\nu3,i1,1\nu3,i3,5\n"),
+        ("new.csv", "user,item,y\nu1,i1,3\nu1,i2,1\nu2,i2,4\nn1,i1,7\nn1,i2,2\n"),
+    ];
+    let directory = prepared("read_again_rows", &files);
+    run(&directory, "fit own.cavi --data y=y.csv --out o --quiet --tol 1e-12");
+    run(&directory, "pack own.cavi --data y=new.csv --out new.cavi-data --quiet");
+    // A row has shape 1 + its counts, 5, 5 and 10, and rate 1 + the sum of the means of b.
+    let b = array(&directory, "o/posterior/b.shape.npy");
+    let rate = array(&directory, "o/posterior/b.rate.npy");
+    let sum: f64 = b.iter().zip(&rate).map(|(shape, rate)| shape / rate).sum();
+    for file in ["new.csv", "new.cavi-data"] {
+        run(&directory, &format!("project o --data y={file} --out p --force --quiet --tol 1e-12"));
+        close(&column(&directory, "p/a.csv", "mean"), &[5.0, 5.0, 10.0].map(|own| own / (1.0 + sum)));
+    }
+}
+
+/// Answers of a fit are taken away with it; what others put there stays.
+#[test]
+fn answers_of_an_earlier_fit_go_with_it() {
+    let files = [("own.cavi", TIMES), ("y.csv", "sample,a,b\ns1,1,2\ns2,2,NA\n")];
+    let directory = prepared("read_again_answers", &files);
+    run(&directory, "fit own.cavi --data y=y.csv --out o --quiet");
+    run(&directory, "impute o --all --quiet");
+    run(&directory, "export o --csv --quiet");
+    run(&directory, "intervals o --quiet");
+    run(&directory, "sample o --draws 5 --quiet");
+    fs::write(directory.join("o/imputed/notes.txt"), "mine").unwrap();
+    for answer in ["imputed/y.csv", "export/m.csv", "intervals/m.csv", "sample/sample.json"] {
+        assert!(directory.join("o").join(answer).is_file(), "{answer}");
+    }
+    run(&directory, "fit own.cavi --data y=y.csv --out o --quiet");
+    for gone in ["imputed/y.csv", "export", "intervals", "sample"] {
+        assert!(!directory.join("o").join(gone).exists(), "{gone}");
+    }
+    assert_eq!(fs::read_to_string(directory.join("o/imputed/notes.txt")).unwrap(), "mine");
+}
+
+/// Counts of documents whose sum is beyond 64 bits were added up to 1, and then asked for more memory than there is.
+#[test]
+fn counts_of_documents_beyond_any_memory_are_refused() {
+    let program = "axis doc[d]\naxis token[t] in doc[d]\naxis word[v]\ndata w[d, t] : index word\np[:v] ~ Dirichlet(1)\n\
+        w[d, t] ~ Categorical(p)\n";
+    let files = [("own.cavi", program), ("w.ldac", "2 0:18446744073709551615 1:2\n")];
+    let directory = prepared("read_again_counts", &files);
+    refused(&directory, "fit own.cavi --data w=w.ldac --out o", &["w.ldac"]);
+}
+
+/// New texts of a fit of packed counts are read as the texts were that were packed: `cats`, `cat` and `running`, `runs` by their stems.
+#[test]
+fn packed_counts_of_words_keep_how_texts_are_read() {
+    let program = "axis doc[d]\naxis word[v]\ndata n[d, v] : count, absent = 0\nr[v] ~ Gamma(1, rate = 1)\n\
+        a[d] ~ Gamma(1, rate = 1)\nn[d, v] ~ Poisson(a[d] * r[v])\n";
+    let files = [
+        ("own.cavi", program),
+        ("n.csv", "id,body\n1,The cats were running\n2,a cat runs\n3,cats and dogs\n4,one dog\n"),
+        ("new.csv", "id,body\n8,cats running fast\n9,dogs\n"),
+    ];
+    let directory = prepared("read_again_texts", &files);
+    run(&directory, "pack own.cavi --data n=n.csv:body --stem english --out n.cavi-data --quiet");
+    for (data, out) in [("n.csv:body --stem english", "one"), ("n.cavi-data", "two")] {
+        run(&directory, &format!("fit own.cavi --data n={data} --out {out} --quiet"));
+        let words = fs::read_to_string(directory.join(out).join("axes/word.txt")).unwrap();
+        assert_eq!(words, "cat\ndog\nrun\n");
+        run(&directory, &format!("project {out} --data n=new.csv:body --out p-{out} --quiet"));
+    }
+    let [one, two] = ["one", "two"].map(|out| column(&directory, &format!("p-{out}/a.csv"), "mean"));
+    close(&one, &two);
+    // Document 8 has two words of the fit, document 9 one: shapes 3 and 2 at the same rate.
+    assert!((one[0] / one[1] - 1.5).abs() < 1e-6, "{one:?}");
+    let (_, said) = run(&directory, "fit own.cavi --data n=n.cavi-data --out three");
+    assert!(!said.contains("stop words"), "{said}");
+    let output =
+        cavi(&directory, &["fit", "own.cavi", "--data", "n=n.cavi-data", "--stem", "english", "--out", "f"]);
+    assert!(text(&output.stderr).contains("`--stem` says how texts are read, and no text is read"));
+}
