@@ -35,6 +35,7 @@ mod scored;
 mod shards;
 mod shells;
 mod simulate;
+mod starts;
 mod terminal;
 mod test_files;
 mod texts;
