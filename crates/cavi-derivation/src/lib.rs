@@ -32,4 +32,5 @@ pub mod warmup;
 pub use derive::{Derivation, derive};
 pub use explain::{describe_block, flat, in_words};
 pub use joint::multiplicities_of;
+pub use lost_starts::{lost_starts_by, start_is_lost};
 pub use shares::shares_by_value;

@@ -13,17 +13,26 @@ use cavi_syntax::Diagnostic;
 
 use crate::order::parents;
 
-/// A warning for each start that is lost.
+/// A warning for each start that is lost in the program's own sweep.
 pub fn lost_starts(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
-    let order = first_sweep(model, equations);
+    lost_starts_by(model, equations, &first_sweep(model, equations))
+}
+
+/// Whether nothing reads the start of a block where the first sweep comes to the blocks in this order.
+pub fn start_is_lost(model: &Model, equations: &Equations, order: &[BlockId], id: BlockId) -> bool {
+    let Some(place) = order.iter().position(|own| *own == id) else { return false };
+    let block = equations.block(id);
+    let is_read = order[..place].iter().any(|other| meet(model, equations.block(*other), block));
+    !(reads_itself(block) || is_read || order.len() < 2)
+}
+
+/// A warning for each start that is lost where the first sweep comes to the blocks in this order.
+pub fn lost_starts_by(model: &Model, equations: &Equations, order: &[BlockId]) -> Vec<Diagnostic> {
     let mut told: BTreeSet<BlockId> = BTreeSet::new();
     let mut warnings = Vec::new();
     for init in &model.init {
         let Some(id) = equations.block_of(init.target) else { continue };
-        let Some(place) = order.iter().position(|own| *own == id) else { continue };
-        let block = equations.block(id);
-        let is_read = order[..place].iter().any(|other| meet(model, equations.block(*other), block));
-        if reads_itself(block) || is_read || order.len() < 2 || !told.insert(id) {
+        if !start_is_lost(model, equations, order, id) || !told.insert(id) {
             continue;
         }
         let name = |id: &BlockId| {

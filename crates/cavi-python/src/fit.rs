@@ -235,7 +235,7 @@ pub fn fit(
         if let Some(init) = &options.init {
             let (given, notes) = match options.grow {
                 true => problem.given_grown(init, seed)?,
-                false => problem.given(init)?,
+                false => problem.given_by(init, settings.schedule.as_ref())?,
             };
             told.extend(notes);
             settings.given = Some(given);

@@ -1,6 +1,9 @@
 //! `accelerate = auto`: after every third sweep the run steps on along the way that the last sweeps have taken
 //! ([`cavi_numerics::squarem`]), and steps back if the sweep after that has not led higher. Where the equations have vectors that
 //! stand in inner products alone, sweeps end with their best coordinates ([`Runner::rotate`]).
+//!
+//! Sweeps come in cycles: plain ones, then one with a step. Those of a cycle in which the step fails change the bound by much less than those of
+//! the next, so that a run is at rest only if no sweep of so many whole cycles has changed it, as many as the program asks of sweeps.
 
 use cavi_algebra::{BlockId, Rotation};
 use cavi_executor::{Parameters, Runner, Trouble};
@@ -90,6 +93,11 @@ impl<'e> Accelerator<'e> {
         for (turn, (wait, waited)) in self.rotations.iter_mut().zip(&kept.turns) {
             (turn.wait, turn.waited) = (*wait, *waited);
         }
+    }
+
+    /// Whether the last sweep was one with a step, tried or found not to be possible: it ends a cycle of plain sweeps and a step.
+    pub fn ends_cycle(&self) -> bool {
+        self.is_used
     }
 
     /// After a sweep that was stopped on its way: what it had learnt before it, and the run where it was.

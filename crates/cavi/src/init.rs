@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use cavi_algebra::{ArrayKind, AxisId, BlockId, Equations, Support};
 use cavi_executor::observed::Observed;
-use cavi_executor::{Bound, Layout, Parameters, simplexes};
+use cavi_executor::{Bound, Layout, Parameters, normalise, simplexes};
 use cavi_families::views_mut;
 use cavi_files::DenseArray;
 use rand::SeedableRng;
@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::bind::{Binding, DataError, Labels};
 use crate::posterior::{Along, Column, ColumnFile, columns, family, group_path, layouts};
 use crate::prepare::{EntryAxis, Problem};
-use crate::start::Given;
+use crate::start::{Given, lost_blocks};
 use crate::stuck::Stuck;
 
 /// Reads a start for a program and its data: for each block all its descriptors, and warnings about a symmetric start or a zero
@@ -27,10 +27,23 @@ use crate::stuck::Stuck;
 /// Files that cannot be read, a variable given in part, an unknown variable, a wrong shape, labels that the start lacks,
 /// values outside the support.
 pub fn read(problem: &Problem, path: &Path) -> Result<(Given, Vec<String>), Vec<DataError>> {
+    let order = crate::schedule::of_program(&problem.model, &problem.equations).schedule.blocks();
+    read_by(problem, path, &order)
+}
+
+/// The same where the first sweep comes to the blocks in this order.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_by(
+    problem: &Problem,
+    path: &Path,
+    order: &[BlockId],
+) -> Result<(Given, Vec<String>), Vec<DataError>> {
     let Problem { equations, binding, .. } = problem.as_given();
     let layouts = layouts(equations, &binding.bound);
     let mut reader = Reader::open(path, equations, binding, &layouts)?;
-    let (given, warnings) = reader.run();
+    let (given, warnings) = reader.run(&lost_blocks(problem.as_given(), order));
     if reader.problems.is_empty() { Ok((given, warnings)) } else { Err(reader.problems) }
 }
 
@@ -63,7 +76,8 @@ pub(crate) fn read_blocks(
 pub(crate) type Place<'a> = dyn FnMut(&ColumnFile, &DenseArray, &mut [f64]) -> Result<(), DataError> + 'a;
 
 /// Reads what a fit's directory has for some blocks that have other rows here: `place` puts the numbers of its files into the columns
-/// of `from`. A block whose numbers do not go together stays as it is there.
+/// of `from`. Numbers that sum to 1 over positions of which some are new, or gone, are divided by their sum. A block whose numbers do not go together is
+/// `None`.
 ///
 /// # Errors
 /// Files that cannot be read; variables that the program does not have; those of `place`.
@@ -95,7 +109,8 @@ pub(crate) fn read_over(
                 }
             }
         }
-        *block = Some(reader.complete(id, columns).unwrap_or_else(|_| from.blocks[index].clone()));
+        reader.share_out(id, &mut columns);
+        *block = reader.complete(id, columns).ok();
     }
     Ok(Given { blocks })
 }
@@ -253,7 +268,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Everything that is given, and what there is to say about it.
-    fn run(&mut self) -> (Given, Vec<String>) {
+    fn run(&mut self, lost: &[bool]) -> (Given, Vec<String>) {
         let given = Given { blocks: self.blocks(&|_| true) };
         if self.problems.is_empty() && given.blocks.iter().all(Option::is_none) {
             let shown = self.store.path.display();
@@ -267,7 +282,7 @@ impl<'a> Reader<'a> {
         if self.problems.is_empty() {
             let parameters: Vec<Option<&[Vec<f64>]>> = given.blocks.iter().map(Option::as_deref).collect();
             let (equations, bound, labels) = (self.equations, self.bound, self.labels);
-            let stuck = Stuck { equations, bound, labels, parameters: &parameters };
+            let stuck = Stuck { equations, bound, labels, parameters: &parameters, lost };
             warnings.extend(stuck.zeros(&|_| true).into_iter().map(|(_, message)| message));
             warnings.extend(stuck.symmetric().into_iter().map(|found| found.message));
         }
@@ -528,6 +543,25 @@ impl<'a> Reader<'a> {
         Ok(Some(order))
     }
 
+    /// Divides numbers that must sum to 1 by their sum: probabilities of classes, points on a simplex.
+    fn share_out(&self, id: BlockId, columns: &mut [Vec<f64>]) {
+        let block = self.equations.block(id);
+        let layout = &self.layouts[id.index()];
+        if family(self.equations, id).is_some() {
+            if block.classes.is_some() {
+                let width = layout.n.max(1);
+                let first = columns.first_mut().into_iter().flat_map(|own| own.chunks_mut(width));
+                first.for_each(|row| to_one(row, 0..row.len()));
+            }
+            return;
+        }
+        for (member, values) in columns.iter_mut().enumerate() {
+            for slice in simplexes(self.equations, self.bound, block, layout, member) {
+                to_one(values, slice);
+            }
+        }
+    }
+
     /// Fills the descriptors that follow from those given; refuses what is outside the support.
     fn complete(&self, id: BlockId, mut columns: Vec<Vec<f64>>) -> Result<Vec<Vec<f64>>, DataError> {
         let block = self.equations.block(id);
@@ -675,6 +709,14 @@ impl Walk<'_> {
             self.step(depth + 1, place + ours * dimension.stride, source + theirs * self.strides[depth]);
             self.at.pop();
         }
+    }
+}
+
+/// Divides numbers by their sum where that is not 1 already.
+fn to_one(values: &mut [f64], places: impl Iterator<Item = usize> + Clone) {
+    let total: f64 = places.clone().map(|place| values[place]).sum();
+    if (total - 1.0).abs() > 1e-9 {
+        normalise(values, places);
     }
 }
 

@@ -23,16 +23,38 @@ pub struct Resolved {
 /// # Errors
 /// What is wrong with it, with places in `text`.
 pub fn parse(problem: &Problem, text: &str) -> Result<Resolved, Vec<Diagnostic>> {
-    let Problem { model, equations, .. } = problem;
+    let Problem { model, equations, binding, .. } = problem;
     let items = cavi_syntax::parse_schedule(text)?;
-    let items = cavi_model::resolve_schedule(model, &items)?;
-    let resolved = resolve(model, equations, &items);
+    let mut items = cavi_model::resolve_schedule(model, &items)?;
+    // Entries that are latent because they are held out stand in no text, and are updated first, as in the program's own sweep.
+    let named = named(&items);
+    let hidden = binding.withheld.iter().filter(|own| equations.block_of(**own).is_some());
+    for member in hidden.filter(|own| !named.contains(own)).copied() {
+        let span = Span { start: 0, end: text.len() };
+        let kind = ScheduleKind::Variable(member);
+        items.insert(0, ScheduleItem { kind, reset: false, repeat: 1, span });
+    }
+    let mut resolved = resolve(model, equations, &items);
+    resolved.about_program.extend(cavi_derivation::lost_starts_by(
+        model,
+        equations,
+        &resolved.schedule.blocks(),
+    ));
     let failed = resolved.about_items.iter().any(Diagnostic::is_error);
     if failed { Err(resolved.about_items) } else { Ok(resolved) }
 }
 
 /// Codes of warnings about the sweep of a program, which say nothing of a fit that is given another.
-pub const ABOUT_THE_SWEEP: [&str; 3] = ["W0602", "W0603", "W0604"];
+pub const ABOUT_THE_SWEEP: [&str; 4] = ["W0602", "W0603", "W0604", "W0703"];
+
+/// The variables that items name.
+fn named(items: &[ScheduleItem]) -> Vec<ArrayId> {
+    let of = |item: &ScheduleItem| match &item.kind {
+        ScheduleKind::Variable(variable) => vec![*variable],
+        ScheduleKind::Group(members) | ScheduleKind::Sequence(members) => named(members),
+    };
+    items.iter().flat_map(of).collect()
+}
 
 /// The schedule of a program (its `sweep` line, or the derived order) and what there is to say about it.
 pub fn of_program(model: &Model, equations: &Equations) -> Resolved {

@@ -229,6 +229,17 @@ impl Problem {
         Ok(crate::init::read(self, path)?)
     }
 
+    /// The same for a fit with another schedule than the program's: what it overwrites before anything reads it breaks no symmetry.
+    ///
+    /// # Errors
+    /// As [`Problem::given`].
+    pub fn given_by(&self, path: &Path, schedule: Option<&Schedule>) -> Result<(Given, Vec<String>), Error> {
+        match schedule {
+            Some(schedule) => Ok(crate::init::read_by(self, path, &schedule.blocks())?),
+            None => self.given(path),
+        }
+    }
+
     /// Parameters of an earlier fit of this program to start from where its data have grown: rows are matched by their labels, those that the
     /// fit has start at its q, and new ones at its average row. With what there is to say: how many positions of each axis are new.
     ///

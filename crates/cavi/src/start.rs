@@ -1,8 +1,11 @@
 //! The start of a run: random, then what the program's `init` block says, then the parameters that are given.
+//!
+//! What `init` says is worked out in the coordinates in which the data were given. Where the run has moved its means to an origin near the
+//! data, the values of a line are moved with them afterwards: a line may read an array that stays where it was.
 
 use cavi_algebra::evaluate::{Assignment, evaluate, for_each_value};
 use cavi_algebra::rules::to_sum;
-use cavi_algebra::{ArrayId, BlockId, Equations, Expression, LetterId, Mode, Support, Symbols};
+use cavi_algebra::{ArrayId, Block, BlockId, Equations, Expression, LetterId, Mode, Support, Symbols};
 use cavi_executor::{Layout, Parameters, normalise, simplexes};
 use cavi_families::{Improper, views, views_mut};
 use cavi_model::{InitSpec, Model, Start as Line, Statement};
@@ -17,12 +20,27 @@ use crate::streams::{self, Stream};
 use crate::stuck::Stuck;
 
 mod from_data;
+mod scale;
 
 /// Parameters that the user gives for some of the blocks, all descriptors filled.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Given {
     /// One for each block; `None` for one that starts as usual.
     pub blocks: Vec<Option<Vec<Vec<f64>>>>,
+}
+
+impl Given {
+    /// What is given of latents that are `fixed`: every run holds it, the others of a fit as its first.
+    pub(crate) fn of_fixed(&self, equations: &Equations) -> Given {
+        let own = self.blocks.iter().zip(&equations.blocks);
+        let held = own.map(|(columns, block)| columns.clone().filter(|_| block.mode == Mode::Fixed));
+        Given { blocks: held.collect() }
+    }
+
+    /// Whether a latent that is `fixed` is among what is given.
+    pub(crate) fn has_fixed(&self, equations: &Equations) -> bool {
+        self.of_fixed(equations).blocks.iter().any(Option::is_some)
+    }
 }
 
 /// A start and what there is to say about it.
@@ -34,25 +52,50 @@ pub struct Start {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The start of a seed.
+/// The start of a seed, in the coordinates of the run; what `given` holds is in these too.
 ///
 /// # Errors
 /// If a line of the `init` block gives values outside of the support.
 pub fn start(problem: &Problem, given: Option<&Given>, seed: u64) -> Result<Start, Vec<Diagnostic>> {
+    let order = crate::schedule::of_program(&problem.model, &problem.equations).schedule.blocks().to_vec();
+    start_by(problem, given, seed, &order)
+}
+
+/// The same where the first sweep comes to the blocks in this order.
+///
+/// # Errors
+/// As [`start`].
+pub(crate) fn start_by(
+    problem: &Problem,
+    given: Option<&Given>,
+    seed: u64,
+    order: &[BlockId],
+) -> Result<Start, Vec<Diagnostic>> {
     let Problem { model, equations, binding, .. } = problem;
     let mut parameters = cavi_executor::start(equations, &binding.bound, seed);
+    let spreads = scale::to_data(problem, &mut parameters);
     let mut chosen = vec![false; equations.blocks.len()];
-    let mut diagnostics = Vec::new();
-    for (number, line) in model.init.iter().enumerate() {
-        let context = Context { model, equations, binding, line };
-        match context.apply(seed, streams::INIT.at(number), &mut parameters) {
-            Ok(block) => chosen[block.index()] = true,
-            Err(diagnostic) => diagnostics.push(*diagnostic),
+    if !model.init.is_empty() {
+        let mut in_data = parameters.clone();
+        problem.way_back(&mut in_data);
+        chosen = in_given_coordinates(problem.as_given(), seed, &mut in_data)?;
+        let lines = in_data.blocks.into_iter().zip(&chosen);
+        let lines = lines.map(|(columns, chosen)| Some(columns).filter(|_| *chosen)).collect();
+        for (own, line) in parameters.blocks.iter_mut().zip(problem.to_run(Given { blocks: lines }).blocks) {
+            *own = line.unwrap_or_else(|| std::mem::take(own));
+        }
+        // A draw has the variance that it is documented to have; of other lines only the means are said.
+        let is_draw = |block: usize| {
+            let draws = model.init.iter().filter(|line| matches!(line.start, Line::Draw { .. }));
+            draws.filter_map(|line| equations.block_of(line.target)).any(|own| own.index() == block)
+        };
+        for spread in spreads.iter().filter(|own| chosen[own.block] && !is_draw(own.block)) {
+            if equations.blocks[spread.block].members.len() == 1 {
+                spread.apply(&mut parameters);
+            }
         }
     }
-    if !diagnostics.is_empty() {
-        return Err(diagnostics);
-    }
+    let of_lines = chosen.clone();
     if let Some(given) = given {
         for (index, columns) in given.blocks.iter().enumerate() {
             if let Some(columns) = columns {
@@ -66,7 +109,9 @@ pub fn start(problem: &Problem, given: Option<&Given>, seed: u64) -> Result<Star
     if chosen.iter().any(|chosen| *chosen) {
         let Parameters { blocks } = &parameters;
         let all: Vec<Option<&[Vec<f64>]>> = blocks.iter().map(|columns| Some(columns.as_slice())).collect();
-        let stuck = Stuck { equations, bound: &binding.bound, labels: &binding.labels, parameters: &all };
+        let lost = &lost_blocks(problem, order);
+        let (bound, labels) = (&binding.bound, &binding.labels);
+        let stuck = Stuck { equations, bound, labels, parameters: &all, lost };
         warnings.extend(stuck.symmetric().into_iter().map(|found| {
             Diagnostic::warning("W0802", found.message)
                 .at(model.axis_spans[found.axis.index()], "its positions will stay alike in every sweep")
@@ -79,7 +124,58 @@ pub fn start(problem: &Problem, given: Option<&Given>, seed: u64) -> Result<Star
                 .help("start from positive values, unless these entries are meant to be zero")
         }));
     }
+    warnings.extend(at_random(problem, &of_lines, given));
     Ok(Start { parameters, warnings })
+}
+
+/// For each block whether nothing reads its start where the first sweep comes to the blocks in this order.
+pub(crate) fn lost_blocks(problem: &Problem, order: &[BlockId]) -> Vec<bool> {
+    let Problem { model, equations, .. } = problem;
+    let lost = |index| cavi_derivation::start_is_lost(model, equations, order, BlockId::from(index));
+    (0..equations.blocks.len()).map(lost).collect()
+}
+
+/// Puts what the lines of `init` say into parameters in the coordinates of the data, and says for each block whether a line starts it.
+fn in_given_coordinates(
+    problem: &Problem,
+    seed: u64,
+    parameters: &mut Parameters,
+) -> Result<Vec<bool>, Vec<Diagnostic>> {
+    let Problem { model, equations, binding, .. } = problem;
+    let mut chosen = vec![false; equations.blocks.len()];
+    let mut diagnostics = Vec::new();
+    for (number, line) in model.init.iter().enumerate() {
+        let context = Context { model, equations, binding, line };
+        match context.apply(seed, streams::INIT.at(number), parameters) {
+            Ok(block) => chosen[block.index()] = true,
+            Err(diagnostic) => diagnostics.push(*diagnostic),
+        }
+    }
+    if diagnostics.is_empty() { Ok(chosen) } else { Err(diagnostics) }
+}
+
+/// A warning for each latent that is `fixed` and to which nothing gives values: what it is held at are random numbers.
+fn at_random(problem: &Problem, chosen: &[bool], given: Option<&Given>) -> Vec<Diagnostic> {
+    let Problem { model, equations, binding, .. } = problem;
+    let is_given = |index: usize| given.is_some_and(|own| own.blocks.get(index).is_some_and(Option::is_some));
+    let blocks = equations.blocks.iter().enumerate();
+    let alone = blocks.filter(|(index, block)| {
+        let held = block.members.iter().any(|own| binding.fixed.contains(own));
+        block.mode == Mode::Fixed && !held && !chosen[*index] && !is_given(*index)
+    });
+    let warn = |(_, block): (usize, &Block)| {
+        let member = block.members[0];
+        let name = &equations.symbols.array(member).name;
+        Diagnostic::warning(
+            "W0811",
+            format!("`{name}` is `fixed`, and nothing gives it values: it is held at random numbers"),
+        )
+        .at(model.array_spans[member.index()], "keeps a random start, another one in each run")
+        .help(format!(
+            "give its values by `init {{ {name} = ... }}`, `--init DIR` or `--fix {name}=FILE`; or leave `fixed {name}` out"
+        ))
+    };
+    alone.map(warn).collect()
 }
 
 /// What to do with a line that nothing needs.

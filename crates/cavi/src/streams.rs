@@ -26,13 +26,13 @@ const fn streams(first: u64, count: u64) -> Streams {
 
 /// Draws of an `init` block, one for each line.
 pub(crate) const INIT: Streams = streams(1 << 32, 1 << 32);
-/// Starts from clusters of data, one for each array.
+/// Starts from clusters of data, one for each array, in the order of the lines of `init` that name them.
 pub(crate) const CLUSTERS: Streams = streams(1 << 33, 1 << 33);
-/// What is held out, one for each array.
+/// What is held out, one for each array of which something is, in the order of the requests.
 pub(crate) const SPLITS: Streams = streams(1 << 40, 1 << 40);
 /// Draws from q that scores, expectations and importance weights are averages over, one for each draw.
 pub(crate) const OF_Q: Streams = streams(2 << 40, 1 << 40);
-/// What is held out of rows of weight, one for each multiplicity.
+/// What is held out of rows of weight, one for each request, in their order.
 pub(crate) const SPLITS_OF_ROWS: Streams = streams(3 << 40, 1 << 40);
 /// Draws from q that are asked for, one for each factor.
 pub(crate) const SAMPLES: Streams = streams(5 << 40, 1 << 40);

@@ -20,6 +20,8 @@ pub(crate) struct Stuck<'a> {
     pub labels: &'a Labels,
     /// For each block its descriptors; `None` for one that starts as usual, at random.
     pub parameters: &'a [Option<&'a [Vec<f64>]>],
+    /// For each block whether nothing reads its start: its first update overwrites it, so that values which differ there help no one.
+    pub lost: &'a [bool],
 }
 
 /// An axis whose positions start alike.
@@ -63,6 +65,9 @@ impl Stuck<'_> {
                     .filter(|place| runs_over(&file.dimensions[*place], axis))
                     .collect();
                 let [along] = along[..] else { continue };
+                if self.lost[column.block.index()] {
+                    continue;
+                }
                 let Some(columns) = self.parameters[column.block.index()] else {
                     complete = false;
                     continue;

@@ -15,7 +15,7 @@ use crate::arguments::{ChooseArguments, InputArguments};
 use crate::failure::Failure;
 use crate::{interrupt, program, table, terminal};
 
-/// Runs without `--restarts`.
+/// Runs without `--restarts` and without a line of the program.
 const RESTARTS: u64 = 3;
 
 /// Fits every value, prints the table and the suggestion, and keeps the fits where it is told to.
@@ -71,7 +71,7 @@ fn fitted(
     let (problem, held) = compiled.bind_without(inputs, &requests, arguments.run.seed)?;
     let mut settings = fit::settings(&problem, &arguments.run)?;
     settings.keep_all = true;
-    settings.restarts = Some(settings.restarts.unwrap_or(RESTARTS));
+    settings.restarts = settings.restarts.or(problem.model.fit.restarts).or(Some(RESTARTS));
     let directory = match &arguments.out {
         None => None,
         Some(out) => Some(Directory::prepare(&out.join(folder(set)), &problem, &[], arguments.force.force)?),

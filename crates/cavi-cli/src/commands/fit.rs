@@ -11,7 +11,7 @@ use cavi::heldout::one_component::{self, Split};
 use cavi::heldout::{Baselines, HeldOut, Request, Score};
 use cavi::schedule::ABOUT_THE_SWEEP;
 use cavi::start::Given;
-use cavi::{Control, Error, Fit, Kind, Problem, Settings};
+use cavi::{Control, Error, Fit, Kind, Problem, Schedule, Settings};
 use cavi_report::Options;
 use cavi_syntax::ast::Allocations;
 
@@ -62,7 +62,7 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
     settings.keep_all = arguments.keep == Keep::All;
     settings.others = team::others().cloned();
     if let Some(init) = &arguments.start.init {
-        settings.given = Some(start(&problem, init, arguments, seed)?);
+        settings.given = Some(start(&problem, init, arguments, (seed, settings.schedule.as_ref()))?);
     }
     let earlier = match resume::beginning(&arguments.checkpoints, &problem, &settings, quiet)? {
         Beginning::At(earlier) => earlier,
@@ -384,7 +384,12 @@ pub fn rules(problem: &Problem, arguments: &RuleArguments) -> Result<Settings, F
 }
 
 /// What `--init` and `--grow` start from, with what there is to say about it.
-fn start(problem: &Problem, init: &Path, arguments: &FitArguments, seed: u64) -> Result<Given, Error> {
+fn start(
+    problem: &Problem,
+    init: &Path,
+    arguments: &FitArguments,
+    (seed, schedule): (u64, Option<&Schedule>),
+) -> Result<Given, Error> {
     if arguments.start.grow {
         let (given, notes) = problem.given_grown(init, seed)?;
         if !arguments.run.quiet {
@@ -392,7 +397,7 @@ fn start(problem: &Problem, init: &Path, arguments: &FitArguments, seed: u64) ->
         }
         return Ok(given);
     }
-    let (given, warnings) = problem.given(init)?;
+    let (given, warnings) = problem.given_by(init, schedule)?;
     warnings.iter().for_each(|warning| terminal::note(&format!("warning: {warning}\n")));
     Ok(given)
 }

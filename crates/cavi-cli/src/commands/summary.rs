@@ -46,6 +46,7 @@ fn outcome(json: &Value) -> String {
         .collect();
     let how = match (json["converged"].as_bool(), json["interrupted"].as_bool()) {
         (_, Some(true)) => "interrupted after",
+        _ if json["failure"].is_string() => "ended early after",
         (Some(true), _) => "converged after",
         _ if !matches!(json["settings"]["allocations"].as_str(), None | Some("ordinary")) => "ended after",
         _ => "not converged after",
@@ -56,6 +57,7 @@ fn outcome(json: &Value) -> String {
     };
     text +=
         &format!("{how} {} sweeps, seed {}: ELBO {}\n", json["sweeps"], json["seed"], shown(&json["elbo"]));
+    text += &json["failure"].as_str().map_or_else(String::new, |why| format!("  {why}\n"));
     text += &explained::lines(&json["explained"]);
     text += &components::lines(&json["components"]);
     for (array, score) in json["heldout"].as_object().into_iter().flatten() {

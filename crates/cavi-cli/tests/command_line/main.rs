@@ -42,6 +42,7 @@ mod shards;
 mod shells;
 mod simulate;
 mod slices_by_hand;
+mod starts;
 mod terminal;
 mod test_files;
 mod texts;

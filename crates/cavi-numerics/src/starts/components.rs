@@ -34,8 +34,21 @@ pub struct Components {
     pub right: Vec<f64>,
 }
 
-/// The `wanted` leading components of a matrix.
-pub fn leading_components(a: MatrixView<'_>, wanted: usize) -> Components {
+/// The `wanted` leading components of a matrix whose rows count as often as `weights` says; each once without.
+///
+/// They are those of `W^1/2 A`, so that `sum_n w_n |a_n - (values left_n) right'|^2` is as small as can be: `left` is divided by the roots again, and
+/// is 0 where a row does not count. With `sum_n w_n left_n left_n' = I` a row that counts twice is two rows.
+///
+/// # Panics
+/// If there are weights, and not one for each row.
+pub fn leading_components(a: MatrixView<'_>, weights: Option<&[f64]>, wanted: usize) -> Components {
+    assert!(weights.is_none_or(|own| own.len() == a.rows()), "a weight for each row");
+    let roots: Option<Vec<f64>> = weights.map(|own| own.iter().map(|weight| weight.sqrt()).collect());
+    let weighed = |values: &mut [f64], width: usize| {
+        for (row, root) in values.chunks_mut(width.max(1)).zip(roots.iter().flatten()) {
+            row.iter_mut().for_each(|value| *value *= root);
+        }
+    };
     let (n, m) = (a.rows(), a.columns());
     let most = n.min(m);
     let l = (wanted + EXTRA).min(most);
@@ -46,8 +59,11 @@ pub fn leading_components(a: MatrixView<'_>, wanted: usize) -> Components {
     let mut gram = vec![0.0; l * l];
     for _ in 0..ROUNDS {
         a.times(&z, l, &mut q);
+        weighed(&mut q, l);
         orthonormalise(&mut q, l);
-        a.transposed_times(&q, l, &mut b);
+        let mut of_rows = q.clone();
+        weighed(&mut of_rows, l);
+        a.transposed_times(&of_rows, l, &mut b);
         gram_of(&b, l, &mut gram);
         let before = squares.clone();
         eigen(l, &mut gram, &mut squares, &mut u);
@@ -78,6 +94,9 @@ pub fn leading_components(a: MatrixView<'_>, wanted: usize) -> Components {
                 side.iter_mut().skip(c).step_by(count).for_each(|entry| *entry = -*entry);
             }
         }
+    }
+    for (row, root) in left.chunks_mut(count.max(1)).zip(roots.iter().flatten()) {
+        row.iter_mut().for_each(|value| *value = if *root > 0.0 { *value / root } else { 0.0 });
     }
     Components { count, left, values, right }
 }
@@ -219,7 +238,7 @@ mod tests {
         for (n, m) in [(60, 40), (40, 60), (7, 5), (5, 7), (30, 3), (1, 4), (4, 1)] {
             let values: Vec<f64> = [9.0, 4.0, 3.5, 1.0, 0.2].into_iter().take(n.min(m)).collect();
             let a = matrix(n, m, &values);
-            let found = leading_components(dense(n, m, &a), 4);
+            let found = leading_components(dense(n, m, &a), None, 4);
             let count = values.len().min(4);
             assert_eq!(found.count, count, "{n} x {m}");
             for (c, value) in values.iter().enumerate().take(count) {
@@ -239,10 +258,10 @@ mod tests {
     #[test]
     fn no_more_components_than_the_rank() {
         let a = matrix(20, 15, &[3.0, 2.0]);
-        assert_eq!(leading_components(dense(20, 15, &a), 5).count, 2);
-        assert_eq!(leading_components(dense(20, 15, &[0.0; 300]), 5).count, 0);
-        assert_eq!(leading_components(dense(0, 4, &[]), 2).count, 0);
-        assert_eq!(leading_components(dense(3, 0, &[]), 2).count, 0);
+        assert_eq!(leading_components(dense(20, 15, &a), None, 5).count, 2);
+        assert_eq!(leading_components(dense(20, 15, &[0.0; 300]), None, 5).count, 0);
+        assert_eq!(leading_components(dense(0, 4, &[]), None, 2).count, 0);
+        assert_eq!(leading_components(dense(3, 0, &[]), None, 2).count, 0);
     }
 
     #[test]
@@ -267,7 +286,8 @@ mod tests {
             values: &values,
             shift: &shift,
         };
-        let (one, other) = (leading_components(sparse, 3), leading_components(dense(n, m, &shifted), 3));
+        let (one, other) =
+            (leading_components(sparse, None, 3), leading_components(dense(n, m, &shifted), None, 3));
         let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9);
         assert!(
             near(&one.values, &other.values)
@@ -281,5 +301,24 @@ mod tests {
                 sparse.distance(row, &point, of_none) - dense(n, m, &shifted).distance(row, &point, 0.0);
             assert!(gap.abs() < 1e-12);
         }
+    }
+
+    /// A row that counts twice is two rows, and one that counts 0 times is none.
+    #[test]
+    fn weights_are_rows_that_stand_several_times() {
+        let rows = [[1.0, 2.0], [-3.0, 1.0], [0.5, -2.0], [900.0, 70.0]];
+        let weights = [2.0, 1.0, 3.0, 0.0];
+        let repeated: Vec<f64> = [0, 0, 1, 2, 2, 2].iter().flat_map(|row: &usize| rows[*row]).collect();
+        let whole = leading_components(dense(6, 2, &repeated), None, 2);
+        let own = leading_components(dense(4, 2, &rows.concat()), Some(&weights), 2);
+        let close = |own: &[f64], other: &[f64]| own.iter().zip(other).all(|(a, b)| (a - b).abs() < 1e-9);
+        assert!(close(&own.values, &whole.values) && close(&own.right, &whole.right));
+        for (row, at) in [(0, 0), (1, 2), (2, 3)] {
+            assert!(
+                close(&own.left[row * 2..row * 2 + 2], &whole.left[at * 2..at * 2 + 2]),
+                "{own:?} {whole:?}"
+            );
+        }
+        assert_eq!(own.left[6..], [0.0, 0.0]);
     }
 }

@@ -132,15 +132,15 @@ impl MatrixView<'_> {
         }
     }
 
-    /// Adds a row to `sum`, but for what is subtracted from every row ([`MatrixView::subtract`]).
-    pub(super) fn add_row(&self, row: usize, sum: &mut [f64]) {
+    /// Adds `weight` times a row to `sum`, but for what is subtracted from every row ([`MatrixView::subtract`]).
+    pub(super) fn add_row(&self, row: usize, weight: f64, sum: &mut [f64]) {
         match *self {
             MatrixView::Dense { columns, values, .. } => {
-                add(sum, 1.0, &values[row * columns..(row + 1) * columns])
+                add(sum, weight, &values[row * columns..(row + 1) * columns])
             }
             MatrixView::Sparse { starts, places, values, .. } => {
                 for entry in starts[row]..starts[row + 1] {
-                    sum[places[entry] as usize] += values[entry];
+                    sum[places[entry] as usize] += weight * values[entry];
                 }
             }
         }
@@ -148,11 +148,11 @@ impl MatrixView<'_> {
 }
 
 impl MatrixView<'_> {
-    /// Subtracts from the sum of so many rows what is subtracted from each: `count c`.
-    pub(super) fn subtract(&self, count: usize, sum: &mut [f64]) {
+    /// Subtracts from the sum of rows of this total weight what is subtracted from each: `weight c`.
+    pub(super) fn subtract(&self, weight: f64, sum: &mut [f64]) {
         match *self {
             MatrixView::Dense { .. } => {}
-            MatrixView::Sparse { shift, .. } => add(sum, -(count as f64), shift),
+            MatrixView::Sparse { shift, .. } => add(sum, -weight, shift),
         }
     }
 }

@@ -109,15 +109,15 @@ pub struct Different {
     pub first: String,
 }
 
-/// Takes the held-out part out of an array.
+/// Takes the held-out part out of an array. `number` is that of the request among all, so that the split does not depend on where the program declares the array.
 pub(super) fn hide(
     target: &Target<'_>,
     inputs: &Inputs,
-    hide: &Hide,
+    (number, hide): (usize, &Hide),
     seed: u64,
     bound: &mut BoundArray,
 ) -> Result<Hidden, DataError> {
-    let mut rng = streams::SPLITS.at(target.id.index()).of(seed);
+    let mut rng = streams::SPLITS.at(number).of(seed);
     let split = Split { target, hide, bound: &*bound };
     let hidden = match (&hide.what, hide.thin) {
         (What::Nothing, _) => return Ok(split.everything()),

@@ -265,7 +265,7 @@ pub(crate) fn bind_in_part(
         let target = Target::new(symbols, &axes, id);
         let place = part.hide.iter().position(|own| own.array == id);
         let mut taken = match place {
-            Some(place) => Some(hide::hide(&target, inputs, &part.hide[place], part.seed, bound)?),
+            Some(place) => Some(hide::hide(&target, inputs, (place, &part.hide[place]), part.seed, bound)?),
             None => None,
         };
         let fixed = part.frozen.and_then(|frozen| frozen.standardised.iter().find(|own| own.array == id));

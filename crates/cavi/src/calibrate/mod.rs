@@ -387,7 +387,9 @@ fn alike(problem: &Problem, found: &Fit) -> Vec<String> {
     let parameters: Vec<Option<&[Vec<f64>]>> =
         found.parameters.blocks.iter().map(|own| Some(own.as_slice())).collect();
     let (bound, labels) = (&binding.bound, &binding.labels);
-    let stuck = Stuck { equations, bound, labels, parameters: &parameters };
+    // At the end of a fit every block counts.
+    let lost = &vec![false; parameters.len()];
+    let stuck = Stuck { equations, bound, labels, parameters: &parameters, lost };
     stuck.symmetric().into_iter().map(|own| model.symbols.axis(own.axis).name.clone()).collect()
 }
 

@@ -41,7 +41,7 @@ pub(crate) enum At<'r> {
     Sweeps {
         /// The bound when it was last taken.
         elbo: f64,
-        /// How many evaluations of the bound running have changed it by less than the tolerance.
+        /// How many evaluations of the bound running (cycles of them, where sweeps are extrapolated) have changed it by less than the tolerance.
         small: u64,
         /// Whether these are enough.
         converged: bool,

@@ -45,7 +45,7 @@ pub(super) struct Sweeps<'e> {
     pub(super) trace: Vec<TraceRow>,
     /// The bound when it was last taken.
     pub(super) elbo: f64,
-    /// For how many evaluations of it running it has hardly changed.
+    /// For how many evaluations of it running it has hardly changed; where sweeps are extrapolated, for how many cycles of these.
     small: u64,
     converged: bool,
     accelerator: Option<Accelerator<'e>>,
@@ -326,8 +326,12 @@ impl Context<'_> {
 
     /// The start of a run.
     fn start(&self, restart: u64) -> Result<Start, Lost> {
-        let given = if restart == 0 { self.settings.given.as_ref() } else { None };
-        Ok(crate::start::start(self.problem, given, self.seed(restart)).map_err(FitError::Wrong)?)
+        let given = self.settings.given.as_ref();
+        // Other runs start at random, but hold what the first one holds: else their bounds would not be those of one program.
+        let held = given.filter(|_| restart > 0).map(|own| own.of_fixed(self.equations));
+        let given = if restart == 0 { given } else { held.as_ref() };
+        let (seed, order) = (self.seed(restart), self.schedule.blocks());
+        Ok(crate::start::start_by(self.problem, given, seed, &order).map_err(FitError::Wrong)?)
     }
 
     /// A run that ended before the fit was interrupted, and that an earlier one beat.
@@ -535,7 +539,10 @@ impl Context<'_> {
             row.elbo = Some(elbo);
             row.rel_change = Some(change);
             let change = own.moved.as_mut().map_or(change, |moved| moved.by(self, executor.parameters()));
-            own.small = if change < self.resolved.tolerance && elbo.is_finite() { own.small + 1 } else { 0 };
+            // Sweeps between two steps change less than those with a step: only a whole cycle without a larger change counts.
+            let counts = own.accelerator.as_ref().is_none_or(Accelerator::ends_cycle);
+            let is_small = change < self.resolved.tolerance && elbo.is_finite();
+            own.small = if is_small { own.small + u64::from(counts) } else { 0 };
             own.converged = own.small >= self.resolved.patience;
             own.elbo = elbo;
         }

@@ -153,7 +153,8 @@ impl Resolved {
         Resolved {
             sweeps: settings.sweeps.or(model.fit.sweeps).unwrap_or(SWEEPS),
             tolerance: settings.tolerance.or(stop.map(|(tolerance, _)| tolerance)).unwrap_or(TOLERANCE),
-            patience: stop.map_or(PATIENCE, |(_, sweeps)| sweeps),
+            // A tolerance of its own is not that of the program's line, and neither is how often it is asked for.
+            patience: stop.filter(|_| settings.tolerance.is_none()).map_or(PATIENCE, |(_, sweeps)| sweeps),
             seed: settings.seed.or(model.fit.seed).unwrap_or(0),
             restarts: settings.restarts.or(model.fit.restarts).unwrap_or(1).max(1),
             accelerates: settings.accelerate.unwrap_or(model.fit.accelerate)

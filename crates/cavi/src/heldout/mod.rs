@@ -38,6 +38,7 @@ use cavi_executor::{Bound, BoundArray, Parameters};
 use cavi_families::{Prediction, Slices};
 use cavi_model::{Model, Statement};
 use cavi_numerics::Threads;
+use rand_chacha::ChaCha8Rng;
 
 use crate::bind::{Binding, DataError, Draw, Hidden, Hide, Inputs, Part, What, bind_in_part};
 use crate::compare::ByEntry;
@@ -234,9 +235,10 @@ fn bind_split(
 ) -> Result<Split, Error> {
     let bound = bind_in_part(&compiled.model, inputs, part)?;
     let (mut binding, mut hidden) = (bound.binding, bound.hidden);
-    for ((way, draw), hidden) in ways.iter().zip(&mut hidden) {
+    for (number, ((way, draw), hidden)) in ways.iter().zip(&mut hidden).enumerate() {
         if let (Way::Weights(weight), Some(draw)) = (way, draw) {
-            thin_weights(&compiled.model, &mut binding, *weight, (*draw, part.seed), hidden)?;
+            let rng = streams::SPLITS_OF_ROWS.at(number).of(part.seed);
+            thin_weights(&compiled.model, &mut binding, *weight, (*draw, rng), hidden)?;
         }
     }
     binding.new_rows = part.frozen.is_some();
@@ -259,10 +261,9 @@ fn thin_weights(
     model: &Model,
     binding: &mut Binding,
     weight: ArrayId,
-    (draw, seed): (Draw, u64),
+    (draw, mut rng): (Draw, ChaCha8Rng),
     hidden: &mut Hidden,
 ) -> Result<(), DataError> {
-    let mut rng = streams::SPLITS_OF_ROWS.at(weight.index()).of(seed);
     let shape = binding.bound.shape(&model.symbols, weight);
     let dimensions = dimensions_of_weight(model, hidden.array, weight);
     let Some(BoundArray::Dense { values, .. }) = &mut binding.bound.arrays[weight.index()] else {

@@ -97,6 +97,12 @@ fn one_component(
         ..settings.clone()
     };
     let mut own = OneComponent { axes, scores: Ok(Vec::new()), sweeps: 0, converged: false };
+    if settings.given.as_ref().is_some_and(|given| given.has_fixed(&problem.equations)) {
+        own.scores =
+            Err("latents that are `fixed` have the values of `--init`, of as many components as the fit has"
+                .to_owned());
+        return Some(own);
+    }
     match fitted(&problem.source, &own.axes, split, &one, callback) {
         Ok((scores, found)) if !found.interrupted => {
             (own.sweeps, own.converged) = (found.run().sweeps, found.run().converged);

@@ -24,7 +24,7 @@ use cavi_algebra::{
 };
 use cavi_executor::{BoundArray, Layout, Parameters};
 use cavi_families::{Extent, Location};
-use cavi_model::{Model, Start, Statement};
+use cavi_model::{Model, Statement};
 
 use super::{Problem, Shifted, derive_alike};
 use crate::bind::Binding;
@@ -110,7 +110,7 @@ fn chains(model: &Model, equations: &Equations, binding: &Binding) -> Vec<Chain>
         let taken = |array: &ArrayId| {
             chains.iter().flat_map(|chain| &chain.members).any(|(member, _)| member == array)
         };
-        let stays = |member: &ArrayId| starts_read(model, *member) || binding.fixed.contains(member);
+        let stays = |member: &ArrayId| binding.fixed.contains(member);
         if members.iter().any(|(member, _)| taken(member) || stays(member)) {
             continue;
         }
@@ -212,23 +212,6 @@ fn mean_column(block: &Block) -> Option<usize> {
     family.descriptors().iter().position(|own| own.defining && own.name == "mean")
 }
 
-/// Whether a line of `init` gives or reads values of a variable.
-fn starts_read(model: &Model, array: ArrayId) -> bool {
-    model.init.iter().any(|line| {
-        let mut found = false;
-        let mut see = |value: &Expression| value.visit_values(&mut |own, _| found |= own == array);
-        match &line.start {
-            Start::Value(value) => see(value),
-            Start::Draw { arguments, .. } => {
-                arguments.iter().flatten().for_each(|argument| see(&argument.value));
-            }
-            // Both sides move.
-            Start::FromData { .. } => return false,
-        }
-        found || line.target == array
-    })
-}
-
 /// The averages of data over all dimensions but these, where they are further from 0 than so many standard deviations, else 0; `None` where
 /// none is.
 fn far(
@@ -264,7 +247,7 @@ fn far(
 }
 
 /// From a cell of an array in C order to the cell of the array of some of its dimensions.
-fn groups_of(shape: &[usize], dimensions: &[usize]) -> impl Fn(usize) -> usize + use<> {
+pub(crate) fn groups_of(shape: &[usize], dimensions: &[usize]) -> impl Fn(usize) -> usize + use<> {
     let strides: Vec<usize> =
         (0..shape.len()).map(|dimension| shape[dimension + 1..].iter().product()).collect();
     let parts: Vec<(usize, usize)> =

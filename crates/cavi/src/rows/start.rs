@@ -5,20 +5,23 @@
 //! the average, since a multiplicative update never leaves 0. What the fit has no file for, such as a group of a ragged axis that it does
 //! not have, starts at random.
 //!
-//! A fit to the data of an earlier one and more ([`grown`]) starts so too, along every axis of its data. Components that the earlier fit does
-//! not have start at random, since those at one average would stay alike in every sweep.
+//! A fit to the data of an earlier one and more ([`grown`]) starts so too, along every axis of its data: of those that are predicted, of covariates, of
+//! what index data name, and along the listed entries at which latents live. Components that the earlier fit does not have start at random,
+//! since those at one average would stay alike in every sweep.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use cavi_algebra::{ArrayKind, AxisId, BlockId, Mode};
+use cavi_algebra::{ArrayKind, AxisId, BlockId, Equations, Mode, Support};
+use cavi_executor::Parameters;
 use cavi_files::DenseArray;
 
-use crate::bind::DataError;
+use crate::bind::{Binding, DataError};
 use crate::init::read_over;
 use crate::posterior::{Along, ColumnFile, FileDimension, group_path};
-use crate::prepare::Problem;
-use crate::start::Given;
+use crate::prepare::{EntryAxis, Problem};
+use crate::start::{Given, lost_blocks};
+use crate::stuck::Stuck;
 
 /// The start of the blocks of rows.
 ///
@@ -40,9 +43,43 @@ pub(crate) fn start(
     };
     let random = cavi_executor::start(equations, &binding.bound, seed);
     let mut rows = Matched { problem, directory, is_row, grows: false, found: HashMap::new() };
-    read_over(problem, directory, &wanted, &random, &mut |file, array, values| {
+    let mut given = read_over(problem, directory, &wanted, &random, &mut |file, array, values| {
         rows.place(file, array, values).map(|_| ())
-    })
+    })?;
+    for (index, columns) in
+        given.blocks.iter_mut().enumerate().filter(|(index, _)| wanted(BlockId::from(*index)))
+    {
+        columns.get_or_insert_with(|| random.blocks[index].clone());
+    }
+    Ok(given)
+}
+
+/// The axes along which data lie: those of data arrays, predicted or not, and those whose positions index data name. One that counts
+/// components, of which some data say which they are of, is none, unless it has labels.
+fn axes_of_data(equations: &Equations, binding: &Binding) -> BTreeSet<AxisId> {
+    let symbols = &equations.symbols;
+    let mut found = BTreeSet::new();
+    for array in symbols.arrays.iter().filter(|own| own.kind == ArrayKind::Data) {
+        let letters = array.letters.iter().flat_map(|letter| symbols.lineage(*letter));
+        found.extend(letters.map(|letter| symbols.letter(letter).axis));
+        if let Support::Index(axis) = array.support
+            && (symbols.axis(axis).size.is_none() || binding.labels.is_labelled(axis))
+        {
+            found.insert(axis);
+        }
+    }
+    found
+}
+
+/// Where components that the earlier fit does not have start: as without it, in the coordinates of the data. What is wrong with a line of `init`
+/// the fit itself says.
+fn without_earlier(problem: &Problem, seed: u64) -> Parameters {
+    let mut parameters = match crate::start::start(problem, None, seed) {
+        Ok(start) => start.parameters,
+        Err(_) => cavi_executor::start(&problem.equations, &problem.binding.bound, seed),
+    };
+    problem.way_back(&mut parameters);
+    parameters
 }
 
 /// The start of a fit whose data have rows that the earlier fit in `directory` did not have, or lack some of its rows; and in words how many
@@ -56,8 +93,8 @@ pub(crate) fn grown(
     directory: &Path,
     seed: u64,
 ) -> Result<(Given, Vec<String>), Vec<DataError>> {
-    let Problem { model, equations, binding, .. } = problem.as_given();
-    let (symbols, bound) = (&equations.symbols, &binding.bound);
+    let Problem { equations, binding, .. } = problem.as_given();
+    let symbols = &equations.symbols;
     if !directory.join("axes").is_dir() {
         let message =
             format!("`--grow`: `{}` has no `axes`, by whose labels rows are matched", directory.display());
@@ -65,19 +102,13 @@ pub(crate) fn grown(
             DataError::new(message).possible("the directory of a fit, which `cavi fit ... --out DIR` writes"),
         ]);
     }
-    let of_data: BTreeSet<AxisId> = model
-        .statements
-        .iter()
-        .filter(|own| own.observed)
-        .flat_map(|own| &symbols.array(own.target).letters)
-        .flat_map(|letter| symbols.lineage(*letter))
-        .map(|letter| symbols.letter(letter).axis)
-        .collect();
+    let of_data = axes_of_data(equations, binding);
     let is_row = |axis: AxisId| of_data.contains(&axis);
     let mut rows = Matched { problem, directory, is_row: &is_row, grows: true, found: HashMap::new() };
     let mut said = Vec::new();
     for axis in &of_data {
-        if symbols.axis(*axis).parent.is_some() || symbols.axis(*axis).size.is_some() {
+        let has_size = symbols.axis(*axis).size.is_some() && !binding.labels.is_labelled(*axis);
+        if symbols.axis(*axis).parent.is_some() || has_size {
             continue;
         }
         let (positions, theirs) = rows.matched(*axis).map_err(|error| vec![error])?;
@@ -90,18 +121,24 @@ pub(crate) fn grown(
                 DataError::new(message).help("leave `--init` and `--grow` out to fit these data alone"),
             ]);
         }
-        let (new, gone) = (positions.len() - known, theirs - known);
-        said.push(match gone {
+        let (new, gone) = (positions.len() - known, theirs.saturating_sub(known));
+        let mut line = match gone {
             0 => format!("{name}: {known} of the earlier fit and {new} new"),
-            _ => format!("{name}: {known} of the earlier fit and {new} new, and {gone} of the earlier fit are not in these data"),
-        });
+            _ => format!(
+                "{name}: {known} of the earlier fit and {new} new, and {gone} of the earlier fit are not in these data"
+            ),
+        };
+        if !binding.labels.is_labelled(*axis) && binding.entries.iter().all(|own| own.axis != *axis) {
+            line.push_str(" (no labels: matched by position)");
+        }
+        said.push(line);
     }
     let wanted = |id: BlockId| {
         let block = equations.block(id);
         let latent = block.members.iter().all(|member| symbols.array(*member).kind == ArrayKind::Latent);
         latent && block.mode != Mode::Implicit
     };
-    let random = cavi_executor::start(equations, bound, seed);
+    let random = without_earlier(problem, seed);
     let mut placed: BTreeSet<String> = BTreeSet::new();
     let mut given = read_over(problem, directory, &wanted, &random, &mut |file, array, values| {
         if rows.place(file, array, values)? {
@@ -126,7 +163,7 @@ pub(crate) fn grown(
             let message = format!("`--grow`: `{}` is `fixed`, and new rows have no values of it", names[0]);
             return Err(vec![DataError::new(message)]);
         }
-        if !names.iter().any(|own| placed.contains(*own)) {
+        if given.blocks[index].is_none() || !names.iter().any(|own| placed.contains(*own)) {
             given.blocks[index] = None;
             fresh.extend(names.iter().map(|own| format!("`{own}`")));
         }
@@ -137,6 +174,12 @@ pub(crate) fn grown(
             fresh.join(", ")
         ));
     }
+    let parameters: Vec<Option<&[Vec<f64>]>> = given.blocks.iter().map(Option::as_deref).collect();
+    let order = crate::schedule::of_program(&problem.as_given().model, equations).schedule.blocks();
+    let lost = &lost_blocks(problem.as_given(), &order);
+    let (bound, labels) = (&binding.bound, &binding.labels);
+    let stuck = Stuck { equations, bound, labels, parameters: &parameters, lost };
+    said.extend(stuck.symmetric().into_iter().map(|found| format!("warning: {}", found.message)));
     Ok((given, said))
 }
 
@@ -184,10 +227,57 @@ impl Matched<'_> {
 
     /// The positions of an axis that is not ragged, and how many the fit has.
     fn matched(&mut self, axis: AxisId) -> Result<(Positions, usize), DataError> {
-        let name = &self.problem.as_given().equations.symbols.axis(axis).name;
+        Ok((self.positions(axis, None)?, self.size_there(axis)?))
+    }
+
+    /// How many positions an axis that is not ragged has in the fit.
+    fn size_there(&self, axis: AxisId) -> Result<usize, DataError> {
+        let Problem { equations, binding, .. } = self.problem.as_given();
+        if let Some(entries) = binding.entries.iter().find(|own| own.axis == axis) {
+            return Ok(self.index_there(entries)?.map_or(0, |(index, _)| index.shape[0]));
+        }
+        let name = &equations.symbols.axis(axis).name;
         let path = self.directory.join("axes").join(format!("{name}.txt"));
-        let theirs = if path.is_file() { cavi_files::read_labels(&path)?.len() } else { 0 };
-        Ok((self.positions(axis, None)?, theirs))
+        Ok(if path.is_file() { cavi_files::read_labels(&path)?.len() } else { 0 })
+    }
+
+    /// The entries that the fit lists, a row each, and the coordinates of its columns.
+    fn index_there(&self, entries: &EntryAxis) -> Result<Option<(DenseArray, Vec<usize>)>, DataError> {
+        let symbols = &self.problem.as_given().equations.symbols;
+        for (variable, declared) in &entries.latents {
+            let name = &symbols.array(*variable).name;
+            let path = self.directory.join("posterior").join(format!("{name}.index.npy"));
+            if !path.is_file() {
+                continue;
+            }
+            let index = cavi_files::read_npy(&path)?;
+            if index.shape.len() == 2 && index.shape[1] == declared.len() {
+                return Ok(Some((index, declared.clone())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// For each listed entry its number in the fit: that of the entry at the same labels.
+    fn entries(&mut self, entries: &EntryAxis) -> Result<Positions, DataError> {
+        let count = entries.columns.first().map_or(0, Vec::len);
+        let Some((index, declared)) = self.index_there(entries)? else { return Ok(vec![None; count]) };
+        let theirs: HashMap<Vec<usize>, usize> = index
+            .values
+            .chunks(declared.len().max(1))
+            .enumerate()
+            .map(|(number, entry)| (entry.iter().map(|own| *own as usize).collect(), number))
+            .collect();
+        let along: Vec<Positions> = declared
+            .iter()
+            .map(|coordinate| self.positions(entries.coordinates[*coordinate], None))
+            .collect::<Result<_, _>>()?;
+        let number = |entry: usize| {
+            let place = declared.iter().zip(&along);
+            let place = place.map(|(coordinate, own)| own[entries.columns[*coordinate][entry] as usize]);
+            theirs.get(&place.collect::<Option<Vec<usize>>>()?).copied()
+        };
+        Ok((0..count).map(number).collect())
     }
 
     /// The length of each dimension in the file: those of rows are the fit's, several slices may be one of the file's.
@@ -196,7 +286,10 @@ impl Matched<'_> {
         let mut dimensions = file.dimensions.iter().peekable();
         for size in shape {
             let first = dimensions.next()?;
-            let of_rows = matches!(first.along, Along::Axis(axis, _) if self.grows || (self.is_row)(axis));
+            let of_rows = match first.along {
+                Along::Axis(axis, _) => self.grows || (self.is_row)(axis),
+                Along::Members(_) => self.grows,
+            };
             if of_rows || *size == 1 || *size == first.length || *size == first.full {
                 lengths.push(*size);
                 continue;
@@ -226,12 +319,50 @@ impl Matched<'_> {
                 let known = |own: &Option<usize>| own.filter(|own| *own < theirs).unwrap_or(theirs);
                 positions.iter().take(dimension.length).map(known).collect()
             }
-            Along::Axis(..) if self.grows && theirs > 1 => {
+            // A length of 1 is that of a fit with one component, or of a covariance that all components share there.
+            Along::Axis(axis, group)
+                if self.grows && (theirs > 1 || group.is_none() && self.size_there(axis)? == 1) =>
+            {
                 let same = |position: usize| if position < theirs { position } else { STAYS };
                 (0..dimension.length).map(same).collect()
             }
+            Along::Members(id) if theirs > 1 => self.elements(id, dimension.length, theirs)?,
             Along::Axis(..) | Along::Members(_) => (0..dimension.length).map(same).collect(),
         })
+    }
+
+    /// For each element of the members of a block, one member after another and each in C order of its slice, the place of that element in the
+    /// fit; those that it does not have keep their own start, since an average of covariances is the covariance of no new element.
+    fn elements(&mut self, id: BlockId, length: usize, theirs: usize) -> Result<Vec<usize>, DataError> {
+        let Problem { equations, binding, .. } = self.problem.as_given();
+        let symbols = &equations.symbols;
+        let mut all: Vec<usize> = Vec::with_capacity(length);
+        let mut before = 0;
+        for letters in &equations.block(id).slices {
+            let mut places = vec![Some(0)];
+            let mut size_there = 1;
+            for letter in letters {
+                let axis = symbols.letter(*letter).axis;
+                let size = binding.bound.size_of(symbols, *letter);
+                let there = Some(self.size_there(axis)?).filter(|own| *own > 0).unwrap_or(size);
+                let own = match (self.is_row)(axis) {
+                    true => self.positions(axis, None)?,
+                    false => (0..size).map(|place| Some(place).filter(|own| *own < there)).collect(),
+                };
+                let next = |place: &Option<usize>| -> Vec<Option<usize>> {
+                    own.iter().map(|own| Some((*place)? * there + (*own)?)).collect()
+                };
+                places = places.iter().flat_map(next).collect();
+                size_there *= there;
+            }
+            all.extend(places.into_iter().map(|own| own.map_or(STAYS, |own| before + own)));
+            before += size_there;
+        }
+        // A file that has another number of them is one that no axis explains: by position.
+        if before != theirs || all.len() != length {
+            return Ok((0..length).map(|own| if own < theirs { own } else { STAYS }).collect());
+        }
+        Ok(all)
     }
 
     /// Rows match by their labels; those without labels are rows of the fit if there are as many.
@@ -241,6 +372,11 @@ impl Matched<'_> {
         }
         let Problem { equations, binding, .. } = self.problem.as_given();
         let (symbols, bound, labels) = (&equations.symbols, &binding.bound, &binding.labels);
+        if let Some(entries) = binding.entries.iter().find(|own| own.axis == axis) {
+            let found = self.entries(entries)?;
+            self.found.insert((axis, group), found.clone());
+            return Ok(found);
+        }
         let own = &bound.axes[axis.index()];
         let range = match (&own.starts, group) {
             (Some(starts), Some(group)) => starts[group]..starts[group + 1],

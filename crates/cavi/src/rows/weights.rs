@@ -57,6 +57,11 @@ impl<'a> RowWeights<'a> {
         RowWeights { factors: factors.collect() }
     }
 
+    /// The dimensions of an entry along which they run; none where rows have no multiplicity.
+    pub fn dimensions(&self) -> Vec<usize> {
+        self.factors.iter().flat_map(|factor| &factor.ways).map(|(dimension, _)| *dimension).collect()
+    }
+
     /// How often an entry counts; 1 where its rows have no multiplicity.
     pub fn at(&self, place: &dyn Fn(usize) -> usize) -> f64 {
         let of = |factor: &Factor<'_>| {

@@ -1,8 +1,8 @@
 //! Starts computed from the data: `z = pca(x)`, `mu = kmeans(x)`.
 //!
 //! The letters of the latent say how the array is laid out as a matrix: those whose axis is one of the array's are one of
-//! its sides, all other dimensions of the array the other. The one letter left counts factors or clusters. Ragged
-//! dimensions stand behind each other.
+//! its sides, all other dimensions of the array the other. Of two dimensions over one axis, as senders and receivers of `y[i, j]`, a letter takes its
+//! own. The one letter left counts factors or clusters. Ragged dimensions stand behind each other.
 //!
 //! *Principal components.* With `X` centred over the first axis of the array (of size N), `X = U S V'`: a latent over the
 //! first axis starts at the scores `sqrt(N) U`, mean square 1; any other at the loadings `V S / sqrt(N)`, so that scores
@@ -12,16 +12,19 @@
 //! *Clusters.* A latent whose values are positions starts at the clusters of its copies, all others at the centres. Lines
 //! for both from one array find the same clusters.
 //!
-//! Missing entries are taken for the mean over the first axis.
+//! Missing entries are taken for the mean over the first axis. A row with a multiplicity counts as often as that says: in means, in clusters of
+//! rows, and in components, whose squares it weighs.
 
-use cavi_algebra::{ArrayId, LetterId, Support};
+use cavi_algebra::{ArrayId, LetterId, Support, dedup};
 use cavi_executor::{BoundArray, Parameters, normalise};
+use cavi_model::Start as Line;
 use cavi_numerics::starts::{MatrixView, cluster, leading_components};
 use cavi_syntax::Diagnostic;
 use rand::Rng;
 
 use super::Context;
 use crate::means::mean;
+use crate::rows::RowWeights;
 use crate::streams;
 
 /// How a latent lies along the dimensions of an array.
@@ -86,10 +89,17 @@ impl Context<'_> {
         let axis = |letter: &LetterId| symbols.letter(*letter).axis;
         let dimensions = &symbols.array(data).letters;
         let mut sides = Sides { own: Vec::new(), places: Vec::new(), rest: Vec::new(), others: Vec::new() };
-        for letter in &symbols.array(self.line.target).letters {
-            let free =
-                |place: &usize| axis(&dimensions[*place]) == axis(letter) && !sides.places.contains(place);
-            match (0..dimensions.len()).find(free) {
+        let letters = &symbols.array(self.line.target).letters;
+        let mut found: Vec<Option<usize>> =
+            letters.iter().map(|letter| dimensions.iter().position(|own| own == letter)).collect();
+        for place in 0..found.len() {
+            let free = |other: &usize| {
+                axis(&dimensions[*other]) == axis(&letters[place]) && !found.contains(&Some(*other))
+            };
+            found[place] = found[place].or_else(|| (0..dimensions.len()).find(free));
+        }
+        for (letter, place) in letters.iter().zip(found) {
+            match place {
                 Some(place) => {
                     sides.own.push(*letter);
                     sides.places.push(place);
@@ -148,15 +158,17 @@ impl Context<'_> {
         }
         let wanted = self.binding.bound.size_of(symbols, factor);
         let first = self.binding.bound.shape(symbols, data)[0];
-        let root = |size: usize| (size as f64).sqrt();
         let is_score = sides.places.contains(&0);
         let is_right = !is_score && sides.rest == [0];
         let (rows, columns) =
             if is_right { (&sides.rest, &sides.places) } else { (&sides.places, &sides.rest) };
         let matrix = self.unfold(data, rows, columns, Origin::Centred)?;
-        let found = leading_components(matrix.view(), wanted);
-        let scale =
-            |c: usize| if is_score { root(matrix.rows) } else { found.values[c] / root(first.max(1)) };
+        let weights = self.weights_along(data, rows);
+        let found = leading_components(matrix.view(), weights.as_deref(), wanted);
+        let counted = if is_score { matrix.rows } else { first };
+        let counted = weights.map_or(counted as f64, |own| own.iter().sum());
+        let root = if counted > 0.0 { counted.sqrt() } else { 1.0 };
+        let scale = |c: usize| if is_score { root } else { found.values[c] / root };
         let vectors = if is_right { &found.right } else { &found.left };
 
         let mut from = sides.own.clone();
@@ -176,7 +188,8 @@ impl Context<'_> {
     fn clusters(&self, data: ArrayId, sides: &Sides, seed: u64) -> Result<Vec<f64>, Box<Diagnostic>> {
         let symbols = self.symbols();
         let target = symbols.array(self.line.target);
-        let mut generator = streams::CLUSTERS.at(data.index()).of(seed);
+        let number = self.number_of_clustered(data);
+        let mut generator = streams::CLUSTERS.at(number).of(seed);
         let mut draw = || generator.random::<f64>();
         if let Support::Index(axis) = target.support {
             if !sides.others.is_empty() || sides.places.is_empty() {
@@ -188,7 +201,8 @@ impl Context<'_> {
                 return Err(self.error_with_help(&message, "name an array over the axes of the latent"));
             }
             let matrix = self.unfold(data, &sides.places, &sides.rest, Origin::Own)?;
-            let found = cluster(matrix.view(), self.binding.bound.size(axis), &mut draw);
+            let weights = self.weights_of_rows(data, &sides.places, matrix.rows);
+            let found = cluster(matrix.view(), &weights, self.binding.bound.size(axis), &mut draw);
             let clusters: Vec<f64> = found.of_row.iter().map(|cluster| *cluster as f64).collect();
             return Ok(self.reordered(&clusters, &sides.own, &target.letters));
         }
@@ -208,9 +222,10 @@ impl Context<'_> {
             return Ok(Vec::new());
         }
         let matrix = self.unfold(data, &sides.rest, &sides.places, Origin::Own)?;
-        let mut found = cluster(matrix.view(), count, &mut draw);
+        let weights = self.weights_of_rows(data, &sides.rest, matrix.rows);
+        let mut found = cluster(matrix.view(), &weights, count, &mut draw);
         if target.support != Support::Real {
-            blend(&mut found.centres, &found.sizes);
+            blend(&mut found.centres, &found.sizes, target.support == Support::Unit);
         }
         if target.support == Support::Simplex {
             found.centres.chunks_mut(matrix.columns.max(1)).for_each(|row| normalise(row, 0..row.len()));
@@ -218,6 +233,43 @@ impl Context<'_> {
         let mut from = vec![letter];
         from.extend(&sides.own);
         Ok(self.reordered(&found.centres, &from, &target.letters))
+    }
+
+    /// The number of an array among those that lines of `init` put into clusters.
+    fn number_of_clustered(&self, data: ArrayId) -> usize {
+        let clustered = self.model.init.iter().filter_map(|line| match &line.start {
+            Line::FromData { method, data } if method == "kmeans" => Some(*data),
+            Line::FromData { .. } | Line::Value(_) | Line::Draw { .. } => None,
+        });
+        dedup(clustered.collect()).iter().position(|own| *own == data).unwrap_or_default()
+    }
+
+    /// How often each row counts, where rows run over these dimensions of an array; `None` where all count once, and where a multiplicity runs
+    /// along other dimensions.
+    fn weights_along(&self, data: ArrayId, places: &[usize]) -> Option<Vec<f64>> {
+        let statement = self.model.statement_of(data)?;
+        let (symbols, bound) = (&self.model.symbols, &self.binding.bound);
+        let weights = RowWeights::of_statement(symbols, bound, statement);
+        let along = weights.dimensions();
+        if along.is_empty() || !along.iter().all(|dimension| places.contains(dimension)) {
+            return None;
+        }
+        let shape = bound.shape(symbols, data);
+        let rows = places.iter().map(|place| shape[*place]).product();
+        let of_row = |row: usize| {
+            let (mut position, mut rest) = (vec![0; shape.len()], row);
+            for place in places.iter().rev() {
+                position[*place] = rest % shape[*place];
+                rest /= shape[*place];
+            }
+            weights.at(&|dimension| position[dimension])
+        };
+        Some((0..rows).map(of_row).collect())
+    }
+
+    /// The same, 1 for each row that counts once.
+    fn weights_of_rows(&self, data: ArrayId, places: &[usize], rows: usize) -> Vec<f64> {
+        self.weights_along(data, places).unwrap_or_else(|| vec![1.0; rows])
     }
 
     /// An array as a matrix whose rows run over some of its dimensions and whose columns over the others.
@@ -235,6 +287,8 @@ impl Context<'_> {
             places.iter().fold(0, |at, place| at * shape[*place] + position(*place))
         };
         let others: Vec<usize> = (1..shape.len()).collect();
+        let first = self.weights_along(data, &[0]);
+        let weight = |position: usize| first.as_ref().map_or(1.0, |own| own[position]);
         match self.binding.bound.array(data) {
             BoundArray::Dense { values, observed } => {
                 let mut strides = vec![1; shape.len()];
@@ -243,9 +297,9 @@ impl Context<'_> {
                 }
                 let seen = |cell: usize| observed.as_ref().is_none_or(|observed| observed[cell]);
                 let width = count(&others);
-                let mut means = Means::new(width, 0);
+                let mut means = Means::new(width, 0.0);
                 for (cell, value) in values.iter().enumerate().filter(|(cell, _)| seen(*cell)) {
-                    means.add(cell % width, *value);
+                    means.add(cell % width, weight(cell / width), *value);
                 }
                 let means = means.finish();
                 let mut out = vec![0.0; values.len()];
@@ -274,13 +328,14 @@ impl Context<'_> {
                     ));
                 }
                 let cells: &[usize] = if by_column { column_places } else { &others };
-                let mut means = Means::new(count(cells), if *unlisted_zero { shape[0] } else { 0 });
+                let all = || first.as_ref().map_or(shape[0] as f64, |own| own.iter().sum());
+                let mut means = Means::new(count(cells), if *unlisted_zero { all() } else { 0.0 });
                 for (entry, value) in values.iter().enumerate() {
-                    let cell = place(entry, cells);
+                    let (cell, weight) = (place(entry, cells), weight(indices[0][entry] as usize));
                     match (seen(entry), *unlisted_zero) {
-                        (true, true) => means.sums[cell] += value,
-                        (true, false) => means.add(cell, *value),
-                        (false, true) => means.counts[cell] -= 1,
+                        (true, true) => means.sums[cell] += weight * value,
+                        (true, false) => means.add(cell, weight, *value),
+                        (false, true) => means.counts[cell] -= weight,
                         (false, false) => {}
                     }
                 }
@@ -330,41 +385,50 @@ impl Unfolded {
 /// Means over the first axis of what is observed; 0 where nothing is.
 struct Means {
     sums: Vec<f64>,
-    counts: Vec<usize>,
+    /// How often each was observed, weights counted.
+    counts: Vec<f64>,
 }
 
 impl Means {
     /// `observed` entries of each cell are known before any is added.
-    fn new(cells: usize, observed: usize) -> Means {
+    fn new(cells: usize, observed: f64) -> Means {
         Means { sums: vec![0.0; cells], counts: vec![observed; cells] }
     }
 
-    fn add(&mut self, cell: usize, value: f64) {
-        self.sums[cell] += value;
-        self.counts[cell] += 1;
+    fn add(&mut self, cell: usize, weight: f64, value: f64) {
+        self.sums[cell] += weight * value;
+        self.counts[cell] += weight;
     }
 
     fn finish(self) -> Vec<f64> {
-        let ratio = |(sum, count): (f64, usize)| if count > 0 { sum / count as f64 } else { 0.0 };
+        let ratio = |(sum, count): (f64, f64)| if count > 0.0 { sum / count } else { 0.0 };
         self.sums.into_iter().zip(self.counts).map(ratio).collect()
     }
 }
 
 /// Centres of data that are 0 in places, for latents that are not: each cluster counts one more row, the mean of all (the
-/// smallest positive one where that is 0).
-fn blend(centres: &mut [f64], sizes: &[usize]) {
+/// smallest positive one where that is 0). Of a latent between 0 and 1 the same holds of what is left to 1.
+fn blend(centres: &mut [f64], sizes: &[f64], is_unit: bool) {
     let width = centres.len() / sizes.len().max(1);
-    let total: usize = sizes.iter().sum();
+    let total: f64 = sizes.iter().sum();
+    let total = if total > 0.0 { total } else { 1.0 };
     let mut all = vec![0.0; width];
     for (centre, size) in centres.chunks(width.max(1)).zip(sizes) {
-        all.iter_mut().zip(centre).for_each(|(all, own)| *all += own * *size as f64 / total.max(1) as f64);
+        all.iter_mut().zip(centre).for_each(|(all, own)| *all += own * size / total);
     }
-    let least = all.iter().copied().filter(|mean| *mean > 0.0).fold(f64::INFINITY, f64::min);
-    let least = if least.is_finite() { least } else { 1.0 };
+    let smallest = |of: &dyn Fn(&f64) -> f64| {
+        let least = all.iter().map(of).filter(|own| *own > 0.0).fold(f64::INFINITY, f64::min);
+        if least.is_finite() { least } else { 1.0 }
+    };
+    let (least, least_left) = (smallest(&|mean| *mean), smallest(&|mean| 1.0 - mean));
     for (centre, size) in centres.chunks_mut(width.max(1)).zip(sizes) {
         for (own, all) in centre.iter_mut().zip(&all) {
-            let all = if *all > 0.0 { *all } else { least };
-            *own = (*own * *size as f64 + all) / (*size as f64 + 1.0);
+            let all = match *all {
+                mean if mean <= 0.0 => least,
+                mean if is_unit && mean >= 1.0 => 1.0 - least_left,
+                mean => mean,
+            };
+            *own = (*own * size + all) / (size + 1.0);
         }
     }
 }
