@@ -251,7 +251,7 @@ fn without_effect(
     let asked: Vec<&str> = verified.into_iter().chain(accelerated).collect();
     let (why, help) = if ordinary {
         let (what, without) = lowers(equations, schedule)?;
-        (what, format!("leave `{without}` out where the fit may take its time, or the option"))
+        (what, format!("leave out `{without}`, or the option"))
     } else {
         let rule = format!("allocations by `{}`", resolved.allocations.word());
         (rule, "`--allocations ordinary` for sweeps that never do".to_owned())
