@@ -116,7 +116,7 @@ impl Said {
 
     /// The files that are bound to groups along the axis.
     fn groups(&mut self, symbols: &Symbols, pieces: &[Piece], axis: AxisId) {
-        let mut lists: Vec<((ArrayId, &[String]), Vec<(&str, String)>)> = Vec::new();
+        let mut lists: Vec<Groups<'_>> = Vec::new();
         for piece in pieces {
             let ragged = piece.letters.iter().find(|letter| symbols.letter(**letter).parent.is_some());
             let (Some(path), Some(ragged)) = (&piece.group, ragged) else { continue };
@@ -125,22 +125,31 @@ impl Said {
             let Some(level) = above.map(|own| symbols.letter(*own).axis).position(|own| own == axis) else {
                 continue;
             };
-            let (key, label) = ((piece.array, &path[..level]), path[level].as_str());
-            let place = lists.iter().position(|(own, _)| *own == key).unwrap_or_else(|| {
-                lists.push((key, Vec::new()));
+            let (array, above, label) = (piece.array, &path[..level], path[level].as_str());
+            let alike = |own: &Groups<'_>| own.array == array && own.above == above;
+            let place = lists.iter().position(alike).unwrap_or_else(|| {
+                lists.push(Groups { array, above, labels: Vec::new(), files: Vec::new() });
                 lists.len() - 1
             });
-            if !lists[place].1.iter().any(|(own, _)| *own == label) {
-                lists[place].1.push((label, named(symbols, piece)));
+            if !lists[place].labels.contains(&label) {
+                lists[place].labels.push(label);
+                lists[place].files.push(named(symbols, piece));
             }
         }
-        for ((_, above), list) in lists {
-            let labels: Vec<&str> = list.iter().map(|(label, _)| *label).collect();
-            if !is_counter(&labels) {
-                self.with.extend(list.into_iter().map(|(_, name)| (Some(above.to_vec()), name)));
-            }
+        for own in lists.into_iter().filter(|own| !is_counter(&own.labels)) {
+            self.with.extend(own.files.into_iter().map(|name| (Some(own.above.to_vec()), name)));
         }
     }
+}
+
+/// The groups along an axis that files of one array are bound to.
+struct Groups<'a> {
+    array: ArrayId,
+    /// The labels above, outermost first.
+    above: &'a [String],
+    labels: Vec<&'a str>,
+    /// The file of each.
+    files: Vec<String>,
 }
 
 /// Counters say the order themselves.
