@@ -13,7 +13,7 @@ pub fn run(arguments: &ExportArguments) -> Result<(), Failure> {
     let out = arguments.out.clone().unwrap_or_else(|| arguments.directory.join("export"));
     Export::prepare(&out, &arguments.directory, arguments.force.force)?.write(&tables)?;
     if arguments.out.is_none() {
-        list_files(&arguments.directory, &[out.clone()])?;
+        list_files(&arguments.directory, std::slice::from_ref(&out))?;
     }
     if arguments.quiet {
         return Ok(());

@@ -27,7 +27,7 @@ pub fn run(arguments: &SampleArguments) -> Result<(), Failure> {
     let json = summary(arguments, &sample, seed);
     place.write(&sample, &json)?;
     if arguments.out.is_none() {
-        list_files(directory, &[out.clone()])?;
+        list_files(directory, std::slice::from_ref(&out))?;
     }
     if arguments.json {
         return terminal::print(&format!("{json:#}\n"));

@@ -258,7 +258,7 @@ fn packed_counts_of_words_keep_how_texts_are_read() {
         run(&directory, &format!("fit own.cavi --data n={data} --out {out} --quiet"));
         let words = fs::read_to_string(directory.join(out).join("axes/word.txt")).unwrap();
         assert_eq!(words, "cat\ndog\nrun\n");
-        run(&directory, &format!("project {out} --data n=new.csv:body --out p-{out} --quiet"));
+        run(&directory, &format!("project {out} --data n=new.csv:body --axis doc --out p-{out} --quiet"));
     }
     let [one, two] = ["one", "two"].map(|out| column(&directory, &format!("p-{out}/a.csv"), "mean"));
     close(&one, &two);

@@ -54,6 +54,7 @@ pub struct ArrayInput {
 
 /// Where the values of an array are.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a run has a few of them, and their data are larger")]
 pub enum Source {
     /// A file, and possibly the column of a table.
     File {
