@@ -108,7 +108,7 @@ pub fn rankings(
                 "{count} entries of `--not-in` have a label that the fit does not know, and leave nothing out"
             )
         });
-        let told = unknown.into_iter().chain(found.empty().map(|own| own.to_string())).collect();
+        let told = unknown.into_iter().chain(found.empty()).collect();
         Ok::<_, Error>((found.json(rank).to_string(), told))
     });
     raised(py, found)

@@ -93,7 +93,9 @@ def test_a_score_says_the_logs_of_its_scales(over, tmp_path):
     given = table[["a", "b"]].stack().rename("x").rename_axis(["row", "column"]).reset_index()
     given.to_csv(tmp_path / "given.csv", index=False)
     scored = fit.score(x=table, given={"x": tmp_path / "given.csv"})
-    scale = np.broadcast_to(table.std(axis=0 if over == "n" else 1, ddof=0).to_numpy().reshape((1, -1) if over == "n" else (-1, 1)), table.shape)
+    # Of a column it is the fit's; of a new row that of what is given of it.
+    own = table.to_numpy()
+    scale = np.broadcast_to(own.std(axis=0, keepdims=True) if over == "n" else own[:, :2].std(axis=1, keepdims=True), own.shape)
     assert scored["n_scored"] == 24
     assert scored["log_scale"] == pytest.approx(np.log(scale[:, 2:]).sum())
     seen = np.tile([True, True, False, False], (12, 1))
@@ -102,29 +104,31 @@ def test_a_score_says_the_logs_of_its_scales(over, tmp_path):
     assert "log_scale" not in cavi.fit(program.replace(f", scale over {over}", ""), x=table).score(x=table)
 
 
-def test_groups_have_scales_of_their_own():
-    program = """
+@pytest.mark.parametrize("over", ["n", "j"])
+def test_groups_have_scales_of_their_own(over, tmp_path):
+    program = f"""
 axis row[n]
 axis view[m]
 axis column[j] in view[m]
-data x[n, m, j] : real, absent = NA, scale over j
+data x[n, m, j] : real, absent = NA, scale over {over}
 z[n] ~ Normal(0, sd = 1)
 x[n, m, j] ~ Normal(z[n], sd = 1)
 """
     random = np.random.default_rng(2)
-    views = {"a": random.normal(size=(6, 3)), "b": random.normal(size=(6, 5))}
+    rows = [f"r{own}" for own in range(6)]
+    sizes = {"a": 3, "b": 5}
+    views = {view: pd.DataFrame(random.normal(size=(6, size)) * 10 ** np.arange(size), rows, [f"{view}{own}" for own in range(size)]) for view, size in sizes.items()}
     fit = cavi.fit(program, x=views)
-    # All rows of a view have one deviation after this, by which their scores move.
-    one, other = (fit.score(x={view: factor * own for view, own in views.items()}, seed=0) for factor in (1, 1))
-    assert one == other
-    scales = {view: own.std(axis=1) for view, own in views.items()}
-    moved = {view: own / scales[view][:, None] for view, own in views.items()}
-    again = cavi.fit(program, x=moved)
-    assert again.score(x=moved, seed=0)["log_scale"] == pytest.approx(0, abs=1e-9)
-    assert again.score(x=moved, seed=0)["log_predictive"] == pytest.approx(one["log_predictive"])
-    hundred = {view: 100 * own for view, own in moved.items()}
-    thousand = cavi.fit(program, x=hundred).score(x=hundred, seed=0)
-    assert thousand["log_scale"] == pytest.approx(thousand["n_scored"] * np.log(100))
+    # The first two columns of each view are given.
+    lines = [f"{row},{view},{column},{own.loc[row, column]!r}" for view, own in views.items() for row in rows for column in own.columns[:2]]
+    (tmp_path / "given.csv").write_text("\n".join(["row,view,column,x", *lines]).replace("np.float64(", "").replace(")", "") + "\n")
+    scored = fit.score(x=views, given={"x": tmp_path / "given.csv"})
+    parts = {view: own.to_numpy() for view, own in views.items()}
+    of = lambda own: own.std(axis=0, keepdims=True) if over == "n" else own[:, :2].std(axis=1, keepdims=True)  # noqa: E731
+    scale = np.hstack([np.broadcast_to(of(own), own.shape) for own in parts.values()])
+    seen = np.tile([True, True, False, True, True, False, False, False], (6, 1))
+    assert scored["n_scored"] == 24 and scored["log_scale"] == pytest.approx(np.log(scale[~seen]).sum())
+    assert scored["log_predictive"] == pytest.approx(predicted(np.hstack(list(parts.values())) / scale, seen, np.ones(8)))
 
 
 def test_scores_of_mixtures_are_densities_of_the_data():
@@ -140,7 +144,7 @@ def test_scores_of_mixtures_are_densities_of_the_data():
     # Independent numbers have the mean log density -1/2 log(2 pi e sigma^2), whatever the model.
     exact = -0.5 * np.log(2 * np.pi * np.e) - np.log(1000)
     factors = FactorAnalysis(1, random_state=0).fit(1000 * x)
-    assert far.score(1000 * x) == pytest.approx(exact, abs=0.08) and factors.score(1000 * x) == pytest.approx(exact, abs=0.08)
+    assert far.score(1000 * x) == pytest.approx(exact, abs=0.1) and factors.score(1000 * x) == pytest.approx(exact, abs=0.1)
     program = "axis row[n]\naxis column[j]\ndata x[n, j] : real, absent = NA, scale over n\nz[n] ~ Normal(0, sd = 1)\nx[n, j] ~ Normal(z[n], sd = 1)\n"
     scores = [Model(program, random_state=0).fit(factor * x).score(factor * x) for factor in (1, 1000)]
     assert scores[1] == pytest.approx(scores[0] - np.log(1000))
