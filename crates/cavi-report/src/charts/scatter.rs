@@ -60,7 +60,7 @@ pub(crate) fn figure(cloud: &Cloud<'_>) -> Figure {
     });
     let mut head: Vec<&str> = vec![axis];
     head.extend(by.iter().map(|(name, _)| *name));
-    let words = head.len();
+    let n_texts = head.len();
     head.extend(components[..kept].iter().map(String::as_str));
     let mut note =
         format!("A point for each {axis}, at its means under q of two components, which can be chosen.");
@@ -99,7 +99,7 @@ pub(crate) fn figure(cloud: &Cloud<'_>) -> Figure {
             by.as_ref(),
             digits.iter().copied().max().unwrap_or(5),
         )),
-        table: Table::new(&head, words, cells),
+        table: Table::new(&head, n_texts, cells),
     }
 }
 

@@ -304,8 +304,8 @@ fn apart(variable: &Variable) -> Option<String> {
     let count = variable.intervals.iter().filter(is_outside).count();
     (count > 0).then(|| {
         format!(
-            "{count} of {} intervals of `{}` leave the mean of the fit out: fits to data drawn from the fit come to something else than the \
-             fit itself, so that it is biased there by more than its spread, as a fit that shrinks towards its prior is",
+            "{count} of {} intervals of `{}` leave the mean of the fit out: the refits come to something else than the fit itself, which is \
+             biased there by more than its spread, as what shrinks towards its prior is",
             variable.intervals.len(),
             variable.name
         )
