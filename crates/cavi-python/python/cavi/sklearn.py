@@ -605,6 +605,7 @@ class GroupFactorAnalysis(_Growing, BaseEstimator):
     def transform(self, X):
         """Means of the factors of samples; views may be left out."""
         check_is_fitted(self)
+        X = self._validated(X, reset=False)
         new = self.fit_.transform({"x": X}, axis="sample", seed=SEED_OF_ROWS, threads=_threads(self.n_jobs))
         return new["z"].array
 
