@@ -42,10 +42,13 @@ impl Tally {
     }
 }
 
-/// How far two numbers are apart, relative to the larger of them and to 1; 0 where neither is a number.
+/// How far two numbers are apart, relative to the larger of them and to 1; NaN where neither is a number, which says nothing.
 pub(crate) fn deviation(a: f64, b: f64) -> f64 {
-    if a == b || a.is_nan() && b.is_nan() {
+    if a == b {
         return 0.0;
+    }
+    if a.is_nan() && b.is_nan() {
+        return f64::NAN;
     }
     let own = (a - b).abs() / a.abs().max(b.abs()).max(1.0);
     if own.is_nan() { f64::INFINITY } else { own }
