@@ -5,18 +5,18 @@ use std::fs;
 use crate::common::{cavi, scratch, text};
 
 /// A program with its files, what is asked, and what is right.
-struct Case<'a> {
-    name: &'a str,
-    program: &'a str,
-    files: &'a [(&'a str, &'a str)],
-    arguments: &'a [&'a str],
+pub struct Case<'a> {
+    pub name: &'a str,
+    pub program: &'a str,
+    pub files: &'a [(&'a str, &'a str)],
+    pub arguments: &'a [&'a str],
     /// Arrays of the posterior.
-    found: &'a [(&'a str, &'a [f64])],
+    pub found: &'a [(&'a str, &'a [f64])],
     /// The bound, where q is the posterior and so the bound the evidence.
-    elbo: Option<f64>,
+    pub elbo: Option<f64>,
 }
 
-fn check(case: &Case) {
+pub fn check(case: &Case) {
     let directory = scratch(&format!("by_hand_{}", case.name));
     fs::write(directory.join("own.cavi"), case.program).unwrap();
     for (file, content) in case.files {

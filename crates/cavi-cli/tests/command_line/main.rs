@@ -7,6 +7,7 @@ mod answers;
 mod asking;
 mod batch;
 mod by_hand;
+mod by_hand_algebra;
 mod calibrate;
 mod check_fit;
 mod commands;
