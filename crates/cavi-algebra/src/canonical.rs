@@ -72,14 +72,11 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
                 return Simplified::Zero;
             }
             Atom::Equal(left, right) => {
-                // A summed letter that the other side follows from: not that of `[t = next[t]]`, which says of each `t` whether it counts.
                 let bound = |subscript: &Subscript, other: &Subscript| match subscript {
-                    Subscript::Letter(letter) if term.sums.contains(letter) => {
-                        let mut letters = Vec::new();
-                        other.letters(&mut letters);
-                        (!letters.contains(letter)).then_some(*letter)
+                    Subscript::Letter(letter) => {
+                        may_become(symbols, &term, *letter, other).then_some(*letter)
                     }
-                    Subscript::Letter(_) | Subscript::Index(..) => None,
+                    Subscript::Index(..) => None,
                 };
                 // `[z = c]` of a latent z is a statistic, and stays.
                 let latent = mentions_latent(symbols, left) || mentions_latent(symbols, right);
@@ -187,6 +184,28 @@ fn simplify(symbols: &mut Symbols, mut term: Term) -> Simplified {
         return Simplified::Several(vec![term]);
     }
     Simplified::Done(term)
+}
+
+/// Whether `sum_t [t = b] f(t) = f(b)` leaves every letter with its values. It does not where b holds t or a letter of a group of t:
+/// `[t = next[t]]` says of each t whether it counts. Nor does it where b is an index and f has letters of the group of t, summed or free:
+/// of the position `h[n]` no letter tells the group, so that `sum_t sum_(p in t) [t = h[n]] x_tp` keeps its t. (A letter in place of t
+/// takes the letters of the group along.)
+fn may_become(symbols: &Symbols, term: &Term, letter: LetterId, by: &Subscript) -> bool {
+    if !term.sums.contains(&letter) {
+        return false;
+    }
+    let below = |own: &LetterId| symbols.lineage(*own).contains(&letter);
+    let mut letters = Vec::new();
+    by.letters(&mut letters);
+    if letters.iter().any(below) {
+        return false;
+    }
+    let Subscript::Index(..) = by else { return true };
+    let mut inside = all_sums(term);
+    for factor in &term.factors {
+        factor.atom.visit_subscripts(&mut |subscript| subscript.letters(&mut inside));
+    }
+    symbols.letter(letter).parent.is_none() && !inside.iter().any(|own| *own != letter && below(own))
 }
 
 /// `sum_t [t = s] f(t) = f(s)`: the term without the factor at `position`, which says that the summed letter `letter` is

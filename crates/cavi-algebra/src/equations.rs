@@ -6,7 +6,8 @@ use crate::expression::Subscript;
 use crate::statistic::Statistic;
 use crate::sum_of_products::{Atom, Moment, Sum};
 use crate::symbols::{
-    ArrayId, ArrayKind, AuxiliaryId, BlockId, BoundId, FamilyId, LetterId, SiteId, StatementId, Symbols,
+    ArrayId, ArrayKind, AuxiliaryId, AxisId, BlockId, BoundId, FamilyId, LetterId, SiteId, StatementId,
+    Symbols,
 };
 
 /// The inference problem of a program, derived: no density is left to expand, and no name to look up.
@@ -53,6 +54,8 @@ pub struct StatementEquation {
     /// Pairs of subscripts, in the letters of the statement, that data have to keep apart: no closed form exists where the
     /// two are equal.
     pub apart: Vec<(Subscript, Subscript)>,
+    /// Ragged axes over a group of which probabilities were summed to 1: each group of the data needs a position.
+    pub filled: Vec<AxisId>,
 }
 
 /// What kind of factor of q a block is.

@@ -113,6 +113,35 @@ impl Function {
             Function::LogLeft => "log_left",
         }
     }
+
+    /// Whether some of its values are negative. (Those of a power depend on what it is a power of.)
+    pub fn takes_either_sign(self) -> bool {
+        match self {
+            Function::Exp
+            | Function::Sqrt
+            | Function::Logistic
+            | Function::Softplus
+            | Function::EvenSoftplus
+            | Function::LogisticCurvature
+            | Function::Phi
+            | Function::Trigamma
+            | Function::Power => false,
+            Function::Log
+            | Function::LogOneLessExp
+            | Function::SinePi
+            | Function::LogGamma
+            | Function::Digamma
+            | Function::LogBesselK
+            | Function::LogDeterminant
+            | Function::LogMultivariateGamma
+            | Function::AtMostOne
+            | Function::LogLeft
+            | Function::InversePhi
+            | Function::StandardNormalLogCdf
+            | Function::StandardNormalLogCcdf
+            | Function::StandardNormalLogQf => true,
+        }
+    }
 }
 
 /// An expression with resolved names.

@@ -240,6 +240,23 @@ impl Array {
         }
     }
 
+    /// The number that a constant is, where the program gives it or it is set.
+    pub fn number(&self) -> Option<f64> {
+        match (self.kind, &self.value) {
+            (ArrayKind::Constant, Some(Expression::Number(value))) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Whether an element, as equations read it, may be negative: as [`Array::is_nonnegative`], but a constant without a number is judged by
+    /// its type, since its values come from a file or are worked out.
+    pub fn may_be_negative(&self) -> bool {
+        match (self.kind, self.number()) {
+            (ArrayKind::Constant, None) => !self.support.is_nonnegative(),
+            _ => !self.is_nonnegative(),
+        }
+    }
+
     /// Whether it is a constant that the program names; not a number that stands for a parameter, nor a function of a matrix.
     pub fn is_named_constant(&self) -> bool {
         let mut letters = self.name.chars();

@@ -1,8 +1,8 @@
 //! The derivation on one screen: log joint, bounds, blocks, updates, bound, order.
 
 use cavi_algebra::{
-    ArrayId, ArrayKind, Equations, Expression, MatrixFunction, StatementEquation, StatementId, Subscript,
-    Support, Symbols, dedup,
+    ArrayId, ArrayKind, AxisId, Equations, Expression, MatrixFunction, StatementEquation, StatementId,
+    Subscript, Sum, Support, Symbols, dedup,
 };
 use cavi_model::{Model, Statement};
 use cavi_syntax::Diagnostic;
@@ -164,7 +164,8 @@ impl Derivation<'_> {
             }
         }
         let mut drafts: Vec<Draft> = blocks(self);
-        let log_densities = joint(self, &drafts);
+        let (log_densities, mut filled): (Vec<Sum>, Vec<Vec<AxisId>>) =
+            joint(self, &drafts).into_iter().unzip();
         if self.failed() {
             return None;
         }
@@ -195,6 +196,7 @@ impl Derivation<'_> {
                 log_density,
                 whitening: whitening(statement),
                 apart: self.kept_apart(statement),
+                filled: filled.remove(0),
             }
         });
         let mut equations = Equations {

@@ -4,10 +4,12 @@
 //! restrictions are factors of their terms.
 
 use cavi_algebra::canonical::canonical;
-use cavi_algebra::rules::{coincidences, distribute, multiply, power, replace_index, sum_simplex, to_sum};
+use cavi_algebra::rules::{
+    coincidences, distribute, multiply, power, replace_index, sum_simplex_over, to_sum,
+};
 use cavi_algebra::{
-    Array, ArrayId, ArrayKind, Atom, Expression, Factor, Function, LetterId, Restriction, Subscript, Sum,
-    Support, Symbols, Term, dedup,
+    Array, ArrayId, ArrayKind, Atom, AxisId, Expression, Factor, Function, LetterId, Restriction, Subscript,
+    Sum, Support, Symbols, Term, dedup,
 };
 use cavi_families::matrix::{inverse_of_diagonal, log_determinant, over, size};
 use cavi_families::{Argument, Extent, Target};
@@ -21,13 +23,22 @@ use crate::division::{divides_by_zero, zero_divisor};
 use crate::explain::{families_on, latent_of_each_addend, not_on_simplex};
 use crate::shares::sums_to_one;
 
-/// The log-density of every statement, in the order of the statements.
-pub fn joint(derivation: &mut Derivation, drafts: &[Draft]) -> Vec<Sum> {
+/// The log-density of every statement, in the order of the statements, and the ragged axes over a group of which it sums probabilities to 1.
+pub fn joint(derivation: &mut Derivation, drafts: &[Draft]) -> Vec<(Sum, Vec<AxisId>)> {
     let model = derivation.model;
-    model.statements.iter().map(|statement| log_density(derivation, drafts, statement)).collect()
+    let each = model.statements.iter().map(|statement| {
+        let mut filled = Vec::new();
+        (log_density(derivation, drafts, statement, &mut filled), filled)
+    });
+    each.collect()
 }
 
-fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statement) -> Sum {
+fn log_density(
+    derivation: &mut Derivation,
+    drafts: &[Draft],
+    statement: &Statement,
+    filled: &mut Vec<AxisId>,
+) -> Sum {
     let apart = derivation.kept_apart(statement);
     let parameters = statement.family.parameters();
     let mut arguments = match arguments(&mut derivation.symbols, statement) {
@@ -158,7 +169,7 @@ fn log_density(derivation: &mut Derivation, drafts: &[Draft], statement: &Statem
         .into_iter()
         .map(|term| Term { sums: sums.iter().copied().chain(term.sums).collect(), ..term });
     let density = canonical(symbols, &Sum { terms: terms.collect() });
-    let density = sum_simplex(symbols, &density);
+    let density = sum_simplex_over(symbols, &density, filled);
     let density = canonical(symbols, &density);
     if divides_by_zero(&density) {
         let family = statement.family.name();

@@ -10,7 +10,7 @@
 
 use cavi_algebra::rules::{multiply, push_log_into_product};
 use cavi_algebra::{Elementary, Function, Statistic, Sum, Support, Symbols};
-use cavi_numerics::special::{digamma, log_gamma, logistic};
+use cavi_numerics::special::{digamma, ln_beta, logistic};
 use rand::{Rng, RngCore};
 
 use crate::density::log_complement;
@@ -195,7 +195,7 @@ impl Posterior for BetaPosterior {
     fn entropy(&self, batch: &Batch, descriptors: &[&[f64]], out: &mut [f64]) {
         for row in 0..batch.rows {
             let (a, b) = (descriptors[0][row], descriptors[1][row]);
-            out[row] = log_gamma(a) + log_gamma(b) - log_gamma(a + b);
+            out[row] = ln_beta(a, b);
         }
     }
 

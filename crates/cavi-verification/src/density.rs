@@ -383,8 +383,17 @@ impl Reader<'_> {
         }
     }
 
-    /// The log of an expression, taken apart where it is a product.
+    /// The log of an expression, taken apart where it is a product of what is not negative: a product of two negative numbers has a log, and
+    /// an even power of one.
     fn log_of_products(&self, expression: &Expression, at: &mut Positions) -> f64 {
+        let parts = match expression {
+            Expression::Multiply(parts) => parts.iter().collect(),
+            Expression::Power(base, _) => vec![&**base],
+            _ => Vec::new(),
+        };
+        if parts.into_iter().any(|part| self.world.value(part, at) < 0.0) {
+            return self.world.value(expression, at).ln();
+        }
         match expression {
             Expression::Value(array, subscripts) => {
                 self.world.log_element(*array, &self.world.positions(subscripts, at))

@@ -42,10 +42,14 @@ impl Tally {
     }
 }
 
-/// How far two numbers are apart, relative to the larger of them and to the size of what they are sums of; 0 where neither is a number.
+/// How far two numbers are apart, relative to the larger of them and to the size of what they are sums of; NaN where neither is a number, which says
+/// nothing.
 pub(crate) fn deviation(a: f64, b: f64, size: f64) -> f64 {
-    if a == b || a.is_nan() && b.is_nan() {
+    if a == b {
         return 0.0;
+    }
+    if a.is_nan() && b.is_nan() {
+        return f64::NAN;
     }
     let size = if size.is_finite() { size } else { 0.0 };
     let own = (a - b).abs() / a.abs().max(b.abs()).max(size);

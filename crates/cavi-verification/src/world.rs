@@ -137,7 +137,14 @@ impl<'a> World<'a> {
                 total
             }
             Expression::Add(parts) => parts.iter().map(|part| self.value(part, at)).sum(),
-            Expression::Multiply(parts) => parts.iter().map(|part| self.value(part, at)).product(),
+            Expression::Multiply(parts) => {
+                // What an indicator leaves out is not read: it may have no value.
+                let is_indicator = |part: &&Expression| matches!(part, Expression::Indicator(..));
+                if parts.iter().filter(is_indicator).any(|part| self.value(part, at) == 0.0) {
+                    return 0.0;
+                }
+                parts.iter().map(|part| self.value(part, at)).product()
+            }
             Expression::Power(base, exponent) => self.value(base, at).powf(self.value(exponent, at)),
             Expression::Apply(Function::LogDeterminant, elements) => match &**elements {
                 Expression::Sum(letters, matrix) => {

@@ -204,7 +204,7 @@ impl Derivation<'_> {
                 // What a square reads is what it is written out in.
                 Atom::ExpectedSquare(square) => {
                     self.collect_read(&square.mean, out);
-                    self.collect_read(&written_out(&square.spread).0, out);
+                    self.collect_read(&written_out(&square.spread), out);
                     None
                 }
                 Atom::LogPartition { site, .. } => {

@@ -20,12 +20,12 @@ impl Derivation<'_> {
         let terms = equations.elbo.terms.iter().chain(&equations.elbo.shared).map(|(_, sum)| sum);
         let squares = equations.auxiliaries.iter().map(|own: &Auxiliary| &own.square);
         let addends = equations.sites.iter().flat_map(|site| &site.addends).map(|own| &own.log_weight);
-        let mut found: Vec<&ExpectedSquare> = Vec::new();
+        let mut found: Vec<(&ExpectedSquare, Vec<Atom>)> = Vec::new();
         let elsewhere = terms.chain(squares).chain(addends).filter(|_| only.is_none());
         updates.chain(elsewhere).for_each(|sum| collect(sum, &mut found));
         let mut rows: Vec<Row> = Vec::new();
-        for square in found {
-            let row = self.expected_square(square);
+        for (square, guards) in found {
+            let row = self.expected_square(square, &guards);
             // The same square under other letters prints alike.
             if !rows.iter().any(|own| own.left == row.left) {
                 rows.push(row);
@@ -40,15 +40,23 @@ impl Derivation<'_> {
         items
     }
 
-    /// `E[(x - sum w z)^2] = (x - sum E[w] E[z])^2 + ...`
-    fn expected_square(&self, square: &ExpectedSquare) -> Row {
+    /// `E[(x - sum w z)^2] = (x - sum E[w] E[z])^2 + ...`, and where it holds: it was worked out under the conditions that stand beside it.
+    fn expected_square(&self, square: &ExpectedSquare, beside: &[Atom]) -> Row {
         let symbols = self.symbols();
         let mut letters: Vec<LetterId> = square.of.free_letters(symbols);
         letters.extend(square.mean.free_letters(symbols));
         let letters = self.with_ancestors(&dedup(letters));
         let mut builder = Builder::new(self.scope(), &letters);
         let two = || Node::number(2.0);
-        let (spread, guards) = written_out(&square.spread);
+        let (mut spread, mut guards) = unguarded(&square.spread);
+        for guard in beside {
+            let speaks_of_it = letters_of(guard).iter().all(|letter| letters.contains(letter));
+            if speaks_of_it && !guards.contains(guard) {
+                guards.push(guard.clone());
+            }
+        }
+        spread.terms.iter_mut().for_each(|term| term.factors.retain(|own| !guards.contains(&own.atom)));
+        let spread = by_second_moments(&spread);
         let left = Node::Expectation(Box::new(builder.sum(&square.of).raised(two())));
         let mut right = Vec::new();
         if !square.mean.is_zero() {
@@ -64,24 +72,28 @@ impl Derivation<'_> {
     }
 }
 
-/// What the uncertainty of q adds to a square, as a page writes it, and where it holds.
-pub(super) fn written_out(spread: &Sum) -> (Sum, Vec<Atom>) {
-    let (spread, guards) = unguarded(spread);
-    (by_second_moments(&spread), guards)
+/// What the uncertainty of q adds to a square, as a page writes it.
+pub(super) fn written_out(spread: &Sum) -> Sum {
+    by_second_moments(&unguarded(spread).0)
+}
+
+/// The letters of a condition.
+fn letters_of(guard: &Atom) -> Vec<LetterId> {
+    let mut letters = Vec::new();
+    guard.visit_subscripts(&mut |subscript| subscript.letters(&mut letters));
+    letters
+}
+
+/// The conditions among the factors of a term.
+fn guards_of(term: &Term) -> impl Iterator<Item = &Factor> {
+    term.factors.iter().filter(|factor| matches!(factor.atom, Atom::Different(..) | Atom::Less(..)))
 }
 
 /// A sum without the conditions that all its terms have, and these: the square is read where they hold.
 fn unguarded(sum: &Sum) -> (Sum, Vec<Atom>) {
     let guards = |term: &Term| -> Vec<Atom> {
-        let own =
-            term.factors.iter().filter(|factor| matches!(factor.atom, Atom::Different(..) | Atom::Less(..)));
-        let letters = |atom: &Atom| {
-            let mut letters = Vec::new();
-            atom.visit_subscripts(&mut |subscript| subscript.letters(&mut letters));
-            letters
-        };
-        let free =
-            own.filter(|factor| letters(&factor.atom).iter().all(|letter| !term.sums.contains(letter)));
+        let free = guards_of(term)
+            .filter(|factor| letters_of(&factor.atom).iter().all(|letter| !term.sums.contains(letter)));
         free.map(|factor| factor.atom.clone()).collect()
     };
     let Some(first) = sum.terms.first() else { return (sum.clone(), Vec::new()) };
@@ -208,12 +220,16 @@ fn second(variance: &Moment) -> Factor {
     Factor::of(Atom::Moment(Moment { statistic, ..variance.clone() }))
 }
 
-/// The expected squares in a sum.
-fn collect<'s>(sum: &'s Sum, out: &mut Vec<&'s ExpectedSquare>) {
-    for factor in sum.terms.iter().flat_map(|term| &term.factors) {
-        match &factor.atom {
-            Atom::ExpectedSquare(square) => out.push(square),
-            other => other.nested().into_iter().for_each(|inner| collect(inner, out)),
+/// The expected squares in a sum, each with the conditions that stand beside it.
+fn collect<'s>(sum: &'s Sum, out: &mut Vec<(&'s ExpectedSquare, Vec<Atom>)>) {
+    for term in &sum.terms {
+        for factor in &term.factors {
+            match &factor.atom {
+                Atom::ExpectedSquare(square) => {
+                    out.push((square, guards_of(term).map(|guard| guard.atom.clone()).collect()));
+                }
+                other => other.nested().into_iter().for_each(|inner| collect(inner, out)),
+            }
         }
     }
 }

@@ -13,7 +13,9 @@ pub use coincidences::coincidences;
 pub use complements::{complements, is_complement};
 pub use differentiate::differentiate;
 pub use multiply::{distribute, divide, multiply, power};
-pub use push_log_into_product::{is_negative, is_never_positive, push_log_into_product};
-pub use simplex::sum_simplex;
+pub use push_log_into_product::{
+    has_either_sign, is_negative, is_never_positive, may_be_negative, push_log_into_product,
+};
+pub use simplex::{sum_simplex, sum_simplex_over};
 pub use substitute::{Substitution, refresh, rename_apart, replace_index, substitute};
 pub use to_sum::to_sum;

@@ -22,7 +22,7 @@ pub fn push_log_into_product(symbols: &Symbols, sum: &Sum) -> Sum {
     let [term] = sum.terms.as_slice() else {
         return sum.clone().apply(Function::Log);
     };
-    if term.coefficient.0 == 0.0 || is_negative(term) {
+    if term.coefficient.0 == 0.0 || is_negative(symbols, term) {
         return sum.clone().apply(Function::Log);
     }
     if !term.sums.is_empty() {
@@ -67,7 +67,7 @@ pub fn push_log_into_product(symbols: &Symbols, sum: &Sum) -> Sum {
             | Atom::Different(..)
             | Atom::Less(..) => {
                 let alone = Factor { atom: factor.atom.clone(), power: 1 };
-                let sign = Coefficient(if is_never_positive(&factor.atom) { -1.0 } else { 1.0 });
+                let sign = Coefficient(if is_never_positive(symbols, &factor.atom) { -1.0 } else { 1.0 });
                 let term = Term { sums: Vec::new(), factors: vec![alone], coefficient: sign };
                 Sum::term(term).apply(Function::Log)
             }
@@ -77,17 +77,35 @@ pub fn push_log_into_product(symbols: &Symbols, sum: &Sum) -> Sum {
     out
 }
 
-/// Whether what equations read of a variable, or of a sum of data and constants, may be negative, as far as supports say.
-fn may_be_negative(symbols: &Symbols, atom: &Atom) -> bool {
+/// Whether a factor, as far as supports and forms say, may be negative: what equations read of a variable, a function that takes either
+/// sign, or a sum of data and constants. (Of a sum with latents, which is meant to be positive where its log is taken, nothing is said.)
+/// What is never positive is known to be negative, and counted as a sign.
+pub fn may_be_negative(symbols: &Symbols, atom: &Atom) -> bool {
     match atom {
-        Atom::Value(array, _) => !symbols.array(*array).is_nonnegative(),
+        _ if is_never_positive(symbols, atom) => false,
+        Atom::Value(array, _) => symbols.array(*array).may_be_negative(),
         Atom::Group(sum) if is_complement(symbols, sum) || !is_known(symbols, sum) => false,
-        Atom::Group(sum) => sum.terms.iter().any(|term| {
-            let of_factor = |factor: &Factor| factor.power % 2 != 0 && may_be_negative(symbols, &factor.atom);
-            is_negative(term) || term.factors.iter().any(of_factor)
-        }),
-        _ => false,
+        Atom::Group(sum) => has_either_sign(symbols, sum),
+        Atom::Apply(Function::Power, arguments) => has_either_sign(symbols, &arguments[0]),
+        Atom::Apply(function, _) => function.takes_either_sign(),
+        Atom::Moment(_)
+        | Atom::Allocation { .. }
+        | Atom::LogPartition { .. }
+        | Atom::Auxiliary { .. }
+        | Atom::ExpectedSquare(_)
+        | Atom::Observed(..)
+        | Atom::Equal(..)
+        | Atom::Different(..)
+        | Atom::Less(..) => false,
     }
+}
+
+/// Whether an addend of a sum is negative, or has an odd power of what may be.
+pub fn has_either_sign(symbols: &Symbols, sum: &Sum) -> bool {
+    sum.terms.iter().any(|term| {
+        let of_factor = |factor: &Factor| factor.power % 2 != 0 && may_be_negative(symbols, &factor.atom);
+        is_negative(symbols, term) || term.factors.iter().any(of_factor)
+    })
 }
 
 /// Whether a sum holds no latent variable.
@@ -99,9 +117,11 @@ fn is_known(symbols: &Symbols, sum: &Sum) -> bool {
     })
 }
 
-/// Whether an atom takes no positive value: the log of a normal probability, and a normal quantile of one of at most a half.
-pub fn is_never_positive(atom: &Atom) -> bool {
+/// Whether an atom takes no positive value: a constant that is a negative number, the log of a normal probability, and a normal quantile
+/// of one of at most a half.
+pub fn is_never_positive(symbols: &Symbols, atom: &Atom) -> bool {
     match atom {
+        Atom::Value(array, _) => symbols.array(*array).number().is_some_and(|value| value < 0.0),
         Atom::Apply(Function::StandardNormalLogCdf | Function::StandardNormalLogCcdf, _) => true,
         Atom::Apply(Function::StandardNormalLogQf, inner) => {
             let mut most = 0.0;
@@ -110,7 +130,7 @@ pub fn is_never_positive(atom: &Atom) -> bool {
                     most += term.coefficient.0;
                     return true;
                 }
-                let alone = |factor: &Factor| factor.power == 1 && is_never_positive(&factor.atom);
+                let alone = |factor: &Factor| factor.power == 1 && is_never_positive(symbols, &factor.atom);
                 term.coefficient.0 > 0.0 && matches!(term.factors.as_slice(), [only] if alone(only))
             });
             below && most <= -std::f64::consts::LN_2
@@ -120,8 +140,8 @@ pub fn is_never_positive(atom: &Atom) -> bool {
 }
 
 /// Whether the number in front of a product and its factors that are never positive leave a minus.
-pub fn is_negative(term: &Term) -> bool {
-    let odd = |factor: &&Factor| factor.power % 2 != 0 && is_never_positive(&factor.atom);
+pub fn is_negative(symbols: &Symbols, term: &Term) -> bool {
+    let odd = |factor: &&Factor| factor.power % 2 != 0 && is_never_positive(symbols, &factor.atom);
     (term.coefficient.0 < 0.0) != (term.factors.iter().filter(odd).count() % 2 == 1)
 }
 

@@ -1,15 +1,23 @@
 //! `sum_v p_v = 1` for a slice on the simplex, where nothing else in the term depends on `v`.
+//!
+//! A slice over a group of a ragged axis has as many elements as the group has positions. With none the sum is 0: the rule holds for data
+//! whose groups have positions, and says of which axes this is so.
 
 use crate::expression::Subscript;
 use crate::sum_of_products::{Atom, Sum, Term};
-use crate::symbols::{Support, Symbols};
+use crate::symbols::{AxisId, Letter, Support, Symbols};
 
 /// Applies the rule to every term until it no longer applies. Only terms before expectations hold such elements.
 pub fn sum_simplex(symbols: &Symbols, sum: &Sum) -> Sum {
-    Sum { terms: sum.terms.iter().map(|term| in_term(symbols, term)).collect() }
+    sum_simplex_over(symbols, sum, &mut Vec::new())
 }
 
-fn in_term(symbols: &Symbols, term: &Term) -> Term {
+/// The same; adds the ragged axes over a group of which probabilities were summed.
+pub fn sum_simplex_over(symbols: &Symbols, sum: &Sum, groups: &mut Vec<AxisId>) -> Sum {
+    Sum { terms: sum.terms.iter().map(|term| in_term(symbols, term, groups)).collect() }
+}
+
+fn in_term(symbols: &Symbols, term: &Term, groups: &mut Vec<AxisId>) -> Term {
     let mut term = term.clone();
     'again: loop {
         for (position, factor) in term.factors.iter().enumerate() {
@@ -35,6 +43,10 @@ fn in_term(symbols: &Symbols, term: &Term) -> Term {
                 && !term.depends_elsewhere(symbols, *letter, &[position])
             {
                 let letter = *letter;
+                let Letter { axis, parent, .. } = symbols.letter(letter);
+                if parent.is_some() && !groups.contains(axis) {
+                    groups.push(*axis);
+                }
                 term.factors.remove(position);
                 term.sums.retain(|summed| *summed != letter);
                 continue 'again;

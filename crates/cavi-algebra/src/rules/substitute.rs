@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::expression::Subscript;
-use crate::sum_of_products::{Sum, Term};
+use crate::sum_of_products::{Atom, Factor, Sum, Term};
 use crate::symbols::{ArrayId, LetterId, Symbols};
 
 /// Which subscript stands for which letter.
@@ -23,7 +23,8 @@ fn in_subscript(subscript: &mut Subscript, map: &Substitution) {
 /// Replaces letters of a term, without capture: `(sum_l f(k, l)) [k := l] = sum_l' f(l, l')`. A summed letter that a replacement
 /// of a free letter holds is renamed first. A letter that the term itself sums may be replaced too: it is then summed no longer,
 /// and what stands for it is read where the other sums of the term are read. A ragged letter whose parent is replaced gets a
-/// fresh copy with the new parent; where the replacement of a ragged letter is a letter, its ancestors follow.
+/// fresh copy with the new parent; where the replacement of a ragged letter is a letter, its ancestors follow. A position that an index
+/// gives is no letter that others could run inside of: where ragged letters stand below it, `f(m) [m := h] = sum_m' [m' = h] f(m')`.
 pub fn substitute(symbols: &mut Symbols, term: &Term, map: &Substitution) -> Term {
     let mut map = map.clone();
     // Where j := j', the parents follow: m := m'.
@@ -41,11 +42,10 @@ pub fn substitute(symbols: &mut Symbols, term: &Term, map: &Substitution) -> Ter
     if map.is_empty() {
         return term.clone();
     }
+    let found = groups_of_indices(symbols, term, &mut map);
     let mut out = uncaptured(symbols, term, &map);
     // Ragged letters below a replaced parent.
-    let mut present = out.sums.clone();
-    out.visit_subscripts(&mut |subscript| subscript.letters(&mut present));
-    collect_sums(&Sum::term(out.clone()), &mut present);
+    let mut present = present(&out);
     // Parents first, so that a grandchild finds the copy of the child.
     present = present.into_iter().flat_map(|letter| symbols.lineage(letter)).collect();
     present.sort();
@@ -70,7 +70,41 @@ pub fn substitute(symbols: &mut Symbols, term: &Term, map: &Substitution) -> Ter
         factor.atom.map_subscripts(&mut |subscript| in_subscript(subscript, &map));
     }
     out.sums.retain(|letter| !map.contains_key(letter));
+    for (letter, index) in found {
+        out.sums.push(letter);
+        out.factors.push(Factor::of(Atom::Equal(Subscript::Letter(letter), index)));
+    }
     out
+}
+
+/// The letters of a term: those in subscripts, and all that it sums.
+fn present(term: &Term) -> Vec<LetterId> {
+    let mut letters = Vec::new();
+    term.visit_subscripts(&mut |subscript| subscript.letters(&mut letters));
+    collect_sums(&Sum::term(term.clone()), &mut letters);
+    letters
+}
+
+/// Puts a new letter in the place of each index that replaces a letter of groups; gives these with the indices that they are.
+fn groups_of_indices(
+    symbols: &mut Symbols,
+    term: &Term,
+    map: &mut Substitution,
+) -> Vec<(LetterId, Subscript)> {
+    let letters = present(term);
+    let mut found = Vec::new();
+    let kept = map.clone();
+    for (letter, to) in map.iter_mut().filter(|(_, to)| matches!(to, Subscript::Index(..))) {
+        let below = |own: &LetterId| {
+            own != letter && !kept.contains_key(own) && symbols.lineage(*own).contains(letter)
+        };
+        if letters.iter().any(below) {
+            let parent = symbols.letter(*letter).parent;
+            let group = symbols.fresh(*letter, parent);
+            found.push((group, std::mem::replace(to, Subscript::Letter(group))));
+        }
+    }
+    found
 }
 
 /// The term with fresh names for those of its summed letters that would capture a letter of a replacement.
@@ -210,7 +244,6 @@ pub fn replace_index(sum: &mut Sum, array: ArrayId, subscripts: &[Subscript], by
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sum_of_products::{Atom, Factor};
     use crate::symbols::{Array, Axis, AxisId, Letter, Support};
 
     /// An axis with the letters k, l and m, and an array over one of them and one over two.

@@ -8,6 +8,7 @@ mod asking;
 mod batch;
 mod by_formula;
 mod by_hand;
+mod by_hand_algebra;
 mod calibrate;
 mod check_fit;
 mod commands;

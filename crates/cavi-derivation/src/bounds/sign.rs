@@ -1,7 +1,7 @@
 //! Whether a product can be negative, by the supports of what stands in it.
 
 use cavi_algebra::rules::{is_complement, is_negative, is_never_positive};
-use cavi_algebra::{ArrayKind, Atom, Function, Symbols, Term};
+use cavi_algebra::{Atom, Factor, Function, Symbols, Term};
 
 /// Why a product may be negative.
 pub enum Sign {
@@ -13,21 +13,27 @@ pub enum Sign {
 
 /// What in a product may be negative. A constant without a number in the program is taken as given.
 pub fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
-    if is_negative(term) {
-        return Some(Sign::Negative);
+    if is_negative(symbols, term) {
+        let constant = |factor: &Factor| match &factor.atom {
+            Atom::Value(array, _) if factor.power % 2 != 0 && is_never_positive(symbols, &factor.atom) => {
+                Some(Sign::Unknown(format!("`{}` is negative", symbols.array(*array).name)))
+            }
+            _ => None,
+        };
+        let by_name = term.factors.iter().find_map(constant).filter(|_| term.coefficient.0 > 0.0);
+        return Some(by_name.unwrap_or(Sign::Negative));
     }
     for factor in &term.factors {
-        if factor.power % 2 == 0 || is_never_positive(&factor.atom) {
+        if factor.power % 2 == 0 || is_never_positive(symbols, &factor.atom) {
             continue;
         }
         match &factor.atom {
             Atom::Value(array, _) => {
                 let array = symbols.array(*array);
                 if !array.is_nonnegative() {
-                    let what = match (array.kind, array.center) {
-                        (ArrayKind::Constant, _) => "is negative",
-                        (_, Some(_)) => "is centred, so that it has either sign",
-                        (_, None) => "is a real number",
+                    let what = match array.center {
+                        Some(_) => "is centred, so that it has either sign",
+                        None => "is a real number",
                     };
                     return Some(Sign::Unknown(format!("`{}` {what}", array.name)));
                 }
@@ -37,39 +43,16 @@ pub fn sign_unknown(symbols: &Symbols, term: &Term) -> Option<Sign> {
             | Atom::Different(..)
             | Atom::Less(..)
             | Atom::Allocation { .. } => {}
-            Atom::Apply(function, arguments) => match function {
-                Function::Exp
-                | Function::Sqrt
-                | Function::Logistic
-                | Function::Softplus
-                | Function::EvenSoftplus
-                | Function::LogisticCurvature
-                | Function::Phi
-                | Function::Trigamma => {}
-                Function::Power => {
-                    if let Some(culprit) =
-                        arguments[0].terms.iter().find_map(|term| sign_unknown(symbols, term))
-                    {
-                        return Some(culprit);
-                    }
+            Atom::Apply(Function::Power, arguments) => {
+                if let Some(culprit) = arguments[0].terms.iter().find_map(|term| sign_unknown(symbols, term))
+                {
+                    return Some(culprit);
                 }
-                Function::Log
-                | Function::LogOneLessExp
-                | Function::SinePi
-                | Function::LogGamma
-                | Function::Digamma
-                | Function::LogBesselK
-                | Function::LogDeterminant
-                | Function::LogMultivariateGamma
-                | Function::AtMostOne
-                | Function::LogLeft
-                | Function::InversePhi
-                | Function::StandardNormalLogCdf
-                | Function::StandardNormalLogCcdf
-                | Function::StandardNormalLogQf => {
-                    return Some(Sign::Unknown(format!("`{}` takes either sign", function.name())));
-                }
-            },
+            }
+            Atom::Apply(function, _) if function.takes_either_sign() => {
+                return Some(Sign::Unknown(format!("`{}` takes either sign", function.name())));
+            }
+            Atom::Apply(..) => {}
             Atom::Group(sum) if is_complement(symbols, sum) => {}
             Atom::Group(sum) => {
                 if let Some(culprit) = sum.terms.iter().find_map(|term| sign_unknown(symbols, term)) {

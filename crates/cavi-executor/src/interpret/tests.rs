@@ -84,6 +84,7 @@ impl Program {
                 log_density: Sum { terms: log_density },
                 whitening: None,
                 apart: Vec::new(),
+                filled: Vec::new(),
             }],
             sweep: (0..blocks.len()).map(BlockId::from).collect(),
             rotations: Vec::new(),

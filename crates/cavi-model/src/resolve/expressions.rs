@@ -7,6 +7,7 @@ use cavi_syntax::{Diagnostic, Span, cut_off_by_name, nearest, print_expression, 
 
 use super::declarations::State;
 use super::elsewhere::function_elsewhere;
+use super::entries::over_entries;
 use super::inverses::MATRIX_FUNCTIONS;
 use super::names::join;
 use super::places::{Bound, CONSTANT, DERIVED, How, INVERSE, START, Scope};
@@ -321,7 +322,7 @@ impl Resolver<'_> {
             .filter_map(|(letter, _)| actual_of.iter().find(|(other, _)| other == letter))
             .map(|(_, actual)| *actual)
             .collect();
-        Some(Expression::Sum(sums, Box::new(body?)))
+        Some(over_entries(&self.symbols, sums, body?))
     }
 
     /// Binds a summed letter; a ragged one runs inside the letter before which it stands in the body.

@@ -9,6 +9,7 @@ mod blocks;
 mod data;
 mod declarations;
 mod elsewhere;
+mod entries;
 mod expressions;
 mod fit;
 mod inverses;

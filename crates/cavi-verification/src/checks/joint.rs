@@ -15,6 +15,9 @@ impl Page<'_> {
                 self.reader().summed_size(&row.right, &mut Vec::new()).map_err(|own| at_row(row, &own))?;
             // The density itself is a sum of logarithms, which have the digits of 1.
             let own = deviation(found, stated, size.max(1.0));
+            if own.is_nan() {
+                continue;
+            }
             if own > 1e-11 {
                 return Err(at_row(row, &format!("{found} is printed, {stated} is the density")));
             }

@@ -156,7 +156,14 @@ impl<'a> Known<'a> {
                 total.total()
             }
             Expression::Add(parts) => parts.iter().map(|part| self.evaluate(part, assignment)).sum(),
-            Expression::Multiply(parts) => parts.iter().map(|part| self.evaluate(part, assignment)).product(),
+            Expression::Multiply(parts) => {
+                // What an indicator leaves out is not read.
+                let is_indicator = |part: &&Expression| matches!(part, Expression::Indicator(..));
+                if parts.iter().filter(is_indicator).any(|part| self.evaluate(part, assignment) == 0.0) {
+                    return 0.0;
+                }
+                parts.iter().map(|part| self.evaluate(part, assignment)).product()
+            }
             Expression::Power(base, exponent) => {
                 let arguments = [self.evaluate(base, assignment), self.evaluate(exponent, assignment)];
                 self.function(Function::Power, &arguments)

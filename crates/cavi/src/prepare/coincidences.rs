@@ -1,7 +1,11 @@
 //! Refuses entries at which two index data are equal, if the derivation has no closed form for them.
+//!
+//! Looked at is what has a term: an entry that exists under the restriction of its array and was observed; of sparse data those that are listed.
 
-use cavi_algebra::LetterId;
 use cavi_algebra::evaluate::{Assignment, for_each_value};
+use cavi_algebra::{LetterId, Subscript, dedup};
+use cavi_executor::BoundArray;
+use cavi_model::Statement;
 use cavi_syntax::Diagnostic;
 
 use super::Problem;
@@ -10,43 +14,12 @@ use crate::bind::known::Known;
 /// An error for each statement with an observed entry at which two subscripts are equal that have to differ: the first one.
 pub(super) fn check(problem: &Problem) -> Vec<Diagnostic> {
     let Problem { model, equations, binding, .. } = problem;
-    let symbols = &model.symbols;
-    let known = Known::new(symbols, &binding.bound.axes, &binding.bound.arrays);
+    let known = Known::new(&model.symbols, &binding.bound.axes, &binding.bound.arrays);
     let mut refusals = Vec::new();
     for (statement, own) in model.statements.iter().zip(&equations.statements) {
         for (left, right) in &own.apart {
-            let mut letters: Vec<LetterId> =
-                statement.plates.iter().flat_map(|letter| symbols.lineage(*letter)).collect();
-            letters.sort_by_key(|letter| symbols.lineage(*letter).len());
-            letters.dedup();
-            let mut first: Option<Vec<String>> = None;
-            for_each_value(symbols, &known, &letters, &mut Assignment::new(), &mut |assignment| {
-                if first.is_some() {
-                    return;
-                }
-                let at = |letter: &LetterId| {
-                    assignment.get(*letter).expect("every letter of the plates is assigned")
-                };
-                let slices = statement.slices.len();
-                let entry: Vec<usize> = statement.plates.iter().map(at).collect();
-                if slices == 0 && !known.is_observed(statement.target, &entry) {
-                    return;
-                }
-                let names = || {
-                    let named = statement.plates.iter().map(|letter| {
-                        let axis = symbols.letter(*letter).axis;
-                        binding.labels.label(&binding.bound, axis, at(letter)).into_owned()
-                    });
-                    named.collect()
-                };
-                let named = names();
-                let left = known.position_of(left, assignment);
-                if left.is_some() && left == known.position_of(right, assignment) {
-                    first = Some(named);
-                }
-            });
-            let Some(entry) = first else { continue };
-            let name = &symbols.array(statement.target).name;
+            let Some(entry) = first(problem, &known, statement, [left, right]) else { continue };
+            let name = &model.symbols.array(statement.target).name;
             let (left, right) = (model.subscript_text(left), model.subscript_text(right));
             let message = format!("`{left}` and `{right}` are equal at `{name}[{}]`", entry.join(", "));
             refusals.push(
@@ -58,4 +31,57 @@ pub(super) fn check(problem: &Problem) -> Vec<Diagnostic> {
         }
     }
     refusals
+}
+
+/// The labels of the first entry with a term at which two subscripts are equal, those of its groups before it.
+fn first(
+    problem: &Problem,
+    known: &Known<'_>,
+    statement: &Statement,
+    [left, right]: [&Subscript; 2],
+) -> Option<Vec<String>> {
+    let Problem { model, binding, .. } = problem;
+    let symbols = &model.symbols;
+    let array = symbols.array(statement.target);
+    let letters: Vec<LetterId> = dedup(
+        statement.plates.iter().flat_map(|letter| symbols.lineage(*letter).into_iter().rev()).collect(),
+    );
+    // A slice is observed as a whole.
+    let entries = statement.slices.is_empty().then(|| model.target_letters(statement));
+    let mut found = None;
+    let mut look = |assignment: &mut Assignment| {
+        let position = known.position_of(left, assignment);
+        if found.is_some() || position.is_none() || position != known.position_of(right, assignment) {
+            return;
+        }
+        let at = |letter: &LetterId| assignment.get(*letter).expect("every letter of the plates is assigned");
+        if let Some(own) = &entries {
+            let entry: Vec<usize> = own.iter().map(at).collect();
+            if !array.has_entry(&entry) || !known.is_observed(statement.target, &entry) {
+                return;
+            }
+        }
+        let named = letters.iter().map(|letter| {
+            let axis = symbols.letter(*letter).axis;
+            binding.labels.label(&binding.bound, axis, at(letter)).into_owned()
+        });
+        found = Some(named.collect());
+    };
+    match (&entries, &binding.bound.arrays[statement.target.index()]) {
+        (Some(own), Some(BoundArray::Sparse { indices, unlisted_zero: false, values, .. })) => {
+            for entry in 0..values.len() {
+                let mut assignment = Assignment::new();
+                for (letter, column) in own.iter().zip(indices) {
+                    assignment.assign(symbols, known, *letter, column[entry] as usize);
+                }
+                look(&mut assignment);
+            }
+        }
+        _ => {
+            let mut parents_first = letters.clone();
+            parents_first.sort_by_key(|letter| symbols.lineage(*letter).len());
+            for_each_value(symbols, known, &parents_first, &mut Assignment::new(), &mut look);
+        }
+    }
+    found
 }

@@ -9,6 +9,7 @@ mod choices;
 mod coincidences;
 mod derive;
 pub(crate) mod entries;
+mod groups;
 mod latent_entries;
 mod missing;
 mod modes;
@@ -114,7 +115,8 @@ pub static STEPS: [Step; 7] = [
         name: "closed forms",
         reason: "some updates have a closed form only for some values of constants and data",
         action: Action::Check(|problem| {
-            [choices::check(problem), modes::check(problem), coincidences::check(problem)].concat()
+            let of_data = [coincidences::check(problem), groups::check(problem)].concat();
+            [choices::check(problem), modes::check(problem), of_data].concat()
         }),
     },
     Step {

@@ -125,7 +125,15 @@ pub fn statement(
     observed: bool,
     log_density: Sum,
 ) -> StatementEquation {
-    StatementEquation { target, family, observed, log_density, whitening: None, apart: Vec::new() }
+    StatementEquation {
+        target,
+        family,
+        observed,
+        log_density,
+        whitening: None,
+        apart: Vec::new(),
+        filled: Vec::new(),
+    }
 }
 
 pub fn site(statement: u32, plates: &[LetterId], weight: Sum, addends: Vec<(Vec<LetterId>, Sum)>) -> Site {

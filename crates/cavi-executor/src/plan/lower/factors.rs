@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use cavi_algebra::rules::multiply;
+use cavi_algebra::rules::{has_either_sign, multiply};
 use cavi_algebra::{
     ArrayId, ArrayKind, Atom, Block, BlockId, Elementary, Factor, Function, LetterId, Moment, Subscript, Sum,
-    Term,
+    Symbols, Term,
 };
 use cavi_families::{Extent, posterior};
 use cavi_numerics::Numbers;
@@ -103,26 +103,14 @@ impl<'a> Lowering<'a, '_> {
                 let map = Operation::Map(Elementwise::LogGammaOfGroup, inner);
                 (self.node(map, loops, Vec::new), subscripts)
             }
+            Atom::Apply(Function::Power, arguments) => {
+                self.any_power(scope, &arguments[0], &arguments[1], target)?
+            }
             Atom::Apply(function, arguments) => {
                 let (inner, subscripts) = self.inner(scope, &arguments[0], target)?;
-                let function = match (function, arguments.get(1)) {
-                    (Function::Power, Some(exponent)) => match exponent.as_number() {
-                        // x^p = exp(p log x)
-                        Some(_) | None => {
-                            let log = arguments[0].clone().apply(Function::Log);
-                            let product = multiply(&mut self.symbols, exponent, &log);
-                            let (inner, subscripts) = self.inner(scope, &product, target)?;
-                            let loops = self.loops(inner);
-                            let map = Operation::Map(Elementwise::Function(Function::Exp), inner);
-                            let node = self.node(map, loops, Vec::new);
-                            return Ok(vec![Pending { node: self.power(node, factor.power), subscripts }]);
-                        }
-                    },
-                    (function, _) => *function,
-                };
                 let loops = self.loops(inner);
                 (
-                    self.node(Operation::Map(Elementwise::Function(function), inner), loops, Vec::new),
+                    self.node(Operation::Map(Elementwise::Function(*function), inner), loops, Vec::new),
                     subscripts,
                 )
             }
@@ -138,6 +126,36 @@ impl<'a> Lowering<'a, '_> {
         };
         node = self.power(node, factor.power);
         Ok(vec![Pending { node, subscripts }])
+    }
+
+    /// `x^p`: by multiplication where p is a whole number by its form, else `exp(p log x)` where x is not negative by its form. A negative x
+    /// has powers where p turns out to be whole, so that each is worked out from both.
+    fn any_power(
+        &mut self,
+        scope: &Scope,
+        base: &Sum,
+        exponent: &Sum,
+        target: Option<BlockId>,
+    ) -> Result<(NodeId, Vec<Subscript>), Unplanned> {
+        let whole = number_of(&self.symbols, exponent)
+            .filter(|own| own.fract() == 0.0 && own.abs() <= f64::from(i32::MAX));
+        if let Some(whole) = whole {
+            let (inner, subscripts) = self.inner(scope, base, target)?;
+            return Ok((self.power(inner, whole as i32), subscripts));
+        }
+        if !has_either_sign(&self.symbols, base) {
+            let log = base.clone().apply(Function::Log);
+            let product = multiply(&mut self.symbols, exponent, &log);
+            let (inner, subscripts) = self.inner(scope, &product, target)?;
+            let loops = self.loops(inner);
+            let map = Operation::Map(Elementwise::Function(Function::Exp), inner);
+            return Ok((self.node(map, loops, Vec::new), subscripts));
+        }
+        let (domain, subscripts) = self.domain(scope, &base.clone().plus(exponent.clone()));
+        let left = self.sum(base, &domain, target)?;
+        let right = self.sum(exponent, &domain, target)?;
+        let loops = self.loops(left);
+        Ok((self.node(Operation::Pair(Function::Power, left, right), loops, Vec::new), subscripts))
     }
 
     /// A node, or its values at the last refresh where these are meant.
@@ -443,6 +461,19 @@ impl<'a> Lowering<'a, '_> {
         }
         unreachable!("group letters are plate letters or their ancestors")
     }
+}
+
+/// The value of a sum of numbers and of constants that are numbers.
+fn number_of(symbols: &Symbols, sum: &Sum) -> Option<f64> {
+    let of_factor = |factor: &Factor| match &factor.atom {
+        Atom::Value(array, _) => Some(symbols.array(*array).number()?.powi(factor.power)),
+        _ => None,
+    };
+    let of_term = |term: &Term| {
+        let product: Option<f64> = term.factors.iter().map(of_factor).product();
+        product.filter(|_| term.sums.is_empty()).map(|own| own * term.coefficient.0)
+    };
+    sum.terms.iter().map(of_term).sum()
 }
 
 /// The place of an entry among sorted coordinates.

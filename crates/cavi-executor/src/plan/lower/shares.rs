@@ -36,7 +36,7 @@ impl<'a> Lowering<'a, '_> {
             && logs.all(|(term, letters)| self.is_log(term) && !self.crosses(term, letters))
     }
 
-    /// Whether index data tell which element a category of an entry has, from both: no row of categories then holds them.
+    /// Whether index data tell which element a category has, alone or together with its entry: no row of categories then holds them.
     fn crosses(&self, term: &Term, categories: &[LetterId]) -> bool {
         let mut crosses = false;
         term.visit_subscripts(&mut |subscript| {
@@ -44,10 +44,7 @@ impl<'a> Lowering<'a, '_> {
             if matches!(subscript, Subscript::Index(..)) {
                 subscript.letters(&mut letters);
             }
-            let lineage: Vec<LetterId> =
-                letters.iter().flat_map(|letter| self.symbols.lineage(*letter)).collect();
-            let of_category = |letter: &LetterId| categories.contains(letter);
-            crosses |= letters.iter().any(of_category) && !lineage.iter().all(of_category);
+            crosses |= letters.iter().any(|letter| categories.contains(letter));
         });
         crosses
     }
