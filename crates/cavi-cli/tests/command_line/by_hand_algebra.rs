@@ -246,7 +246,7 @@ fn a_point_below_0_has_whole_powers() {
             posterior {\n  point a\n}\ninit {\n  a = -2\n}\n",
         files: &[("y.csv", "y\n4\n")],
         arguments: &["--data", "y=y.csv"],
-        found: &[("a", &[-1.870_829])],
+        found: &[("a.value", &[-1.870_829])],
         elbo: None,
     });
 }
