@@ -18,12 +18,14 @@ fn regression(f: &[f64], y: &[f64], w: &[f64], prior: f64) -> (f64, f64) {
     (h / l, 0.5 * (of_data + (prior / l).ln() + h * h / l))
 }
 
-/// A program with one latent under a regression, and its data in the column `y` of a file and others.
+/// A program with one latent under a regression; each file is of the name of its data or constant.
 fn check_regression(name: &str, program: &str, files: &[(&str, &str)], latent: &str, right: (f64, f64)) {
-    let data: Vec<String> = files
-        .iter()
-        .flat_map(|(file, _)| ["--data".to_owned(), format!("{}={file}", file.trim_end_matches(".csv"))])
-        .collect();
+    let given = files.iter().flat_map(|(file, _)| {
+        let name = file.trim_end_matches(".csv");
+        let option = if program.contains(&format!("const {name}[")) { "--set" } else { "--data" };
+        [option.to_owned(), format!("{name}={file}")]
+    });
+    let data: Vec<String> = given.collect();
     let arguments: Vec<&str> = data.iter().map(String::as_str).collect();
     check(&Case {
         name,
@@ -244,7 +246,7 @@ fn a_point_below_0_has_whole_powers() {
             posterior {\n  point a\n}\ninit {\n  a = -2\n}\n",
         files: &[("y.csv", "y\n4\n")],
         arguments: &["--data", "y=y.csv"],
-        found: &[("a", &[-1.870_829])],
+        found: &[("a.value", &[-1.870_829])],
         elbo: None,
     });
 }
