@@ -164,6 +164,7 @@ impl State<'_> {
             let shared = !layout.group.is_empty();
             lender = lend(&layout.statistics, (&rows.batch(), shared), &is_kept, &mut columns);
             if lender.is_none() {
+                self.touch_some(id, step);
                 return Ok(());
             }
         }

@@ -192,7 +192,9 @@ impl State<'_> {
             let is_kept = |copy: usize| weightless.binary_search(&copy).is_ok();
             lender = lend(&layout.statistics, (&layout.batch(), shared), &is_kept, &mut lent);
             if lender.is_none() {
+                // What follows is due all the same: other shards have rows that move.
                 drop(columns);
+                self.touch(id);
                 self.forget(nodes);
                 return Ok(());
             }

@@ -1,12 +1,20 @@
 //! `sum_j f(d_ij) = sum_(j: j != i) f(d_ij)` for data `d[i, j]` with `i != j`: an entry that does not exist has no value, and a sum runs over
 //! those that exist. Where the body is 0 for a `d_ij` of 0, as `a_j d_ij` is, nothing has to be said, since what does not exist is read as 0.
 //!
+//! Of a sum of terms of which no place has all entries, as `x_ij + x_ji` with `i < j`, each term runs over its own entries.
+//!
 //! An index in place of a letter stays as it is: whether `d[i, h[j]]` exists is seen where the data are bound.
 
 use cavi_algebra::{ArrayId, Comparison, Expression, Function, LetterId, Restriction, Subscript, Symbols};
 
 /// The sum of a body over letters, its restricted data read where they exist.
 pub(super) fn over_entries(symbols: &Symbols, sums: Vec<LetterId>, body: Expression) -> Expression {
+    let body = where_there(symbols, &sums, body);
+    Expression::Sum(sums, Box::new(body))
+}
+
+/// A body times the indicators of the entries that it reads.
+fn where_there(symbols: &Symbols, sums: &[LetterId], body: Expression) -> Expression {
     let mut wanted: Vec<(ArrayId, Vec<Subscript>, Expression)> = Vec::new();
     body.visit_values(&mut |array, subscripts| {
         let Some((comparison, left, right)) = existence(symbols, array, subscripts) else { return };
@@ -23,14 +31,24 @@ pub(super) fn over_entries(symbols: &Symbols, sums: Vec<LetterId>, body: Express
             factors.push(exists);
         }
     }
-    if factors.is_empty() {
-        return Expression::Sum(sums, Box::new(body));
-    }
+    let excludes = |own: &Expression, other: &Expression| match (own, other) {
+        (
+            Expression::Indicator(Comparison::Less, left, right),
+            Expression::Indicator(Comparison::Less, first, second),
+        ) => left == second && right == first,
+        _ => false,
+    };
+    let is_empty = factors.iter().any(|own| factors.iter().any(|other| excludes(own, other)));
     match body {
+        body if factors.is_empty() => return body,
+        Expression::Add(parts) if is_empty => {
+            let each = parts.into_iter().map(|part| where_there(symbols, sums, part));
+            return Expression::Add(each.collect());
+        }
         Expression::Multiply(parts) => factors.extend(parts),
         other => factors.push(other),
     }
-    Expression::Sum(sums, Box::new(Expression::Multiply(factors)))
+    Expression::Multiply(factors)
 }
 
 /// What two letters of an element have to be for it to exist; `None` where it always does, or where an index stands for a letter.

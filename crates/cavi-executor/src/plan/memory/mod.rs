@@ -619,7 +619,10 @@ impl<'w> Walk<'w> {
         let before: Vec<usize> = self.columns(id).into_iter().map(|own| self.heap.scratch(own)).collect();
         block.natural.iter().for_each(|node| self.evaluate(*node));
         let own: Vec<usize> = block.natural.iter().map(|node| self.length(*node)).collect();
-        self.heap.between(if has_parts { [own.clone(), own].concat() } else { own });
+        // Coefficients beside which elements are held, and those that rows of weight 0 borrow.
+        let copies =
+            usize::from(has_parts) + usize::from(block.weight.is_some_and(|node| self.has_zeros(node)));
+        self.heap.between(own.repeat(copies));
         self.heap.between(holdings::whole_desk(self.equations, &layout, id));
         self.stamps.touch(id);
         self.forget(&block.natural);
