@@ -83,7 +83,7 @@ fn one_class_that_is_reached_in_two_ways_counts_once() {
     let size = 7;
     let link: Matrix = spread(size * size).chunks(size).map(<[f64]>::to_vec).collect();
     let data = vec![column("x", &spread(size)), matrix_file("link", &link, false)];
-    let run = run(PAIRS, &inputs_of(data, &[]), &[share("link", 0.4)], 11, 1);
+    let run = run(PAIRS, &inputs_of(data, &[]), &[share("link", 0.6)], 9, 1);
     let (z, g, mu, nu) = (run.column("z", 0), run.column("g", 0), run.column("mu", 0), run.column("nu", 0));
     let part = &run.held.parts[0];
     let (mut expected, mut with_itself) = (0.0, 0);

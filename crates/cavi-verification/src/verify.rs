@@ -175,7 +175,7 @@ fn are_apart(subject: Subject<'_>, bound: &Bound) -> bool {
             let entry: Vec<usize> = statement.plates.iter().filter_map(|letter| at[letter.index()]).collect();
             let is_whole = !statement.observed || !statement.slices.is_empty();
             let array = subject.model.symbols.array(statement.target);
-            apart &= !is_whole && !(array.has_entry(&entry) && world.observed(statement.target, &entry));
+            apart &= !(is_whole || array.has_entry(&entry) && world.observed(statement.target, &entry));
         });
         apart
     })

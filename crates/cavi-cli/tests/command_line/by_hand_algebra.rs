@@ -6,6 +6,9 @@ use std::fs;
 use crate::by_hand::{Case, check};
 use crate::common::{cavi, scratch, text};
 
+/// A name, declarations, a precision, the files that it reads, and the weights that it gives.
+type Powers<'a> = (&'a str, &'a str, &'a str, &'a [usize], [f64; 3]);
+
 /// `y[n] ~ Normal(b f[n], prec = w[n])`, `b ~ Normal(0, prec = prior)`: the mean of b and the log of the evidence.
 ///
 /// With `L = prior + sum w f^2` and `h = sum w f y` the mean is `h / L`, and twice the log of the evidence is
@@ -158,7 +161,7 @@ fn logs_of_powers_and_products_of_either_sign() {
     let quantile = [-0.524_400_512_708_041, 1.281_551_565_544_600_4, -0.841_621_233_572_914_3];
     let logs = |n: usize| x[n].ln() * x[n].ln();
     let products = |n: usize| x[n].ln() * w[n].ln();
-    let cases: [(&str, &str, &str, &[usize], [f64; 3]); 6] = [
+    let cases: [Powers<'_>; 6] = [
         ("log", "data x[n] : positive", "log(x[n])^2", &[0], [0, 1, 2].map(logs)),
         (
             "logs",

@@ -12,6 +12,9 @@ use crate::prepare::Problem;
 use crate::rank::pair;
 use crate::rows::{Repeated, RowWeights};
 
+/// A group, the numbers of its rows and columns, and for its entries those of the other sides of pairs.
+type Found = (Group, [BTreeMap<usize, u32>; 2], [Vec<u32>; 2]);
+
 /// Entries that are looked at together.
 pub(super) struct Group {
     pub label: Option<String>,
@@ -100,7 +103,7 @@ pub(super) fn groups(
         None => vec![None],
     };
     let mut order: BTreeMap<&Option<String>, usize> = BTreeMap::new();
-    let mut found: Vec<(Group, [BTreeMap<usize, u32>; 2], [Vec<u32>; 2])> = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
     // A pair of `i < j` belongs to both of its sides, as a row and as a column.
     let other_side = |dimension: usize| match pair(own) {
         Some((first, second)) if dimension == first => Some(second),
