@@ -12,14 +12,19 @@ use cavi_numerics::Scratch;
 use crate::{Batch, Expectation, Extent};
 
 /// Gives the copies of a batch that keep what they have the coefficients of the first that does not, and says which that is. `None`
-/// where all keep it. A matrix that rows share stays: it is made from all of them.
+/// where all keep it. A matrix that rows share stays: it is made from all of them, and where all keep what they have, their other coefficients are 0 beside it.
 pub fn lend(
     statistics: &[Expectation],
     (batch, shares): (&Batch, bool),
     is_kept: &dyn Fn(usize) -> bool,
     columns: &mut [impl DerefMut<Target = [f64]>],
 ) -> Option<usize> {
-    let lender = (0..batch.rows).find(|copy| !is_kept(*copy))?;
+    let Some(lender) = (0..batch.rows).find(|copy| !is_kept(*copy)) else {
+        let rows =
+            columns.iter_mut().zip(statistics).filter(|(_, own)| shares && own.extent != Extent::Matrix);
+        rows.for_each(|(column, _)| column.fill(0.0));
+        return None;
+    };
     for (column, own) in columns.iter_mut().zip(statistics) {
         let at = |copy: usize| match own.extent {
             Extent::Scalar => copy..copy + 1,
@@ -73,6 +78,9 @@ mod tests {
         assert_eq!(lender, Some(1));
         assert_eq!(columns, [vec![1.0, 2.0, 1.0, 2.0, 3.0, 4.0], vec![-1.0, -1.0, -2.0]]);
         assert_eq!(lend(&statistics, (&Batch::of(3, 2), false), &|_| true, &mut columns), None);
+        assert_eq!(columns[1], [-1.0, -1.0, -2.0]);
+        assert_eq!(lend(&statistics, (&Batch::of(3, 2), true), &|_| true, &mut columns), None);
+        assert_eq!(columns, [vec![0.0; 6], vec![0.0; 3]]);
     }
 
     #[test]

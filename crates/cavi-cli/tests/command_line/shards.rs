@@ -36,6 +36,32 @@ fn a_fit_in_shards_is_that_of_the_whole() {
     assert_eq!(summary["settings"]["shards"], "row=5");
 }
 
+/// Rows that share a covariance, eight of which weigh nothing and fill a shard: that shard has to move the covariance with the others.
+#[test]
+fn a_shard_of_rows_without_weight_moves_what_its_rows_share() {
+    let directory = scratch("shards_weightless");
+    let program = "axis row[n]\naxis col[d]\naxis factor[k] = 2\ndata x[n, d] : real\ndata m[n] : multiplicity\n\
+        w[d, k] ~ Normal(0, sd = 1)\nz[n, k] ~ Normal(0, sd = 1)\ntau ~ Gamma(1, rate = 1)\n\
+        x[n, d] ~ Normal(sum[k](z[n, k] * w[d, k]), prec = tau)\nposterior {\n  q(z[n, :k])\n  q(w[d, :k])\n}\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    let line = |n: i32| (0..3).map(|d| ((n * 7 + d * 5) % 11 - 5).to_string()).collect::<Vec<_>>().join(",");
+    fs::write(directory.join("x.csv"), (0..24).map(|n| line(n) + "\n").collect::<String>()).unwrap();
+    let weights: String = (0..24).map(|n| if n < 8 { "0\n" } else { "2\n" }).collect();
+    fs::write(directory.join("m.csv"), weights).unwrap();
+    let bounds = |options: &[&str]| -> Vec<f64> {
+        let own = ["fit", "m.cavi", "--data", "x=x.csv", "--data", "m=m.csv", "--sweeps", "9", "--tol", "0"];
+        let output = cavi(&directory, &[&own[..], &["--force", "--out", "o"], options].concat());
+        assert!(output.status.success(), "{options:?}: {}", text(&output.stderr));
+        let trace = fs::read_to_string(directory.join("o/trace.csv")).unwrap();
+        trace.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse().unwrap()).collect()
+    };
+    let (whole, shards) = (bounds(&[]), bounds(&["--shards", "row=3"]));
+    assert!(whole.len() == shards.len() && !whole.is_empty());
+    for (whole, shards) in whole.iter().zip(&shards) {
+        assert!((whole - shards).abs() <= 1e-9 * whole.abs(), "{whole} {shards}");
+    }
+}
+
 #[test]
 fn what_cannot_be_cut_is_told() {
     let directory = scratch("shards_refused");

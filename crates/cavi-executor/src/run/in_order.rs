@@ -163,7 +163,7 @@ impl State<'_> {
         if !kept.is_empty() {
             let shared = !layout.group.is_empty();
             lender = lend(&layout.statistics, (&rows.batch(), shared), &is_kept, &mut columns);
-            if lender.is_none() {
+            if lender.is_none() && !(shared && self.is_shard()) {
                 self.touch_some(id, step);
                 return Ok(());
             }

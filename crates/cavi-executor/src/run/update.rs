@@ -191,7 +191,8 @@ impl State<'_> {
             lent = columns.iter().map(|column| Scratch::of(column)).collect();
             let is_kept = |copy: usize| weightless.binary_search(&copy).is_ok();
             lender = lend(&layout.statistics, (&layout.batch(), shared), &is_kept, &mut lent);
-            if lender.is_none() {
+            // Of a shard whose rows all keep what they have, the matrix that they share with others moves.
+            if lender.is_none() && !(shared && self.is_shard()) {
                 // What follows is due all the same: other shards have rows that move.
                 drop(columns);
                 self.touch(id);
