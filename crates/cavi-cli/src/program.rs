@@ -50,7 +50,14 @@ fn read(path: &Path, model: &str) -> Result<Source, Failure> {
             Failure::wrong(format!("`{model}`, line {line}: this is not UTF-8 text; expected a .cavi file"))
         }
         None => {
-            Failure::wrong(format!("`{model}` cannot be read: it is {}; expected a .cavi file", error.found))
+            let (expected, help) = match &error.help {
+                Some(help) => (error.expected.as_str(), format!("\n  {help}")),
+                None => ("a .cavi file", String::new()),
+            };
+            Failure::wrong(format!(
+                "`{model}` cannot be read: it is {}; expected {expected}{help}",
+                error.found
+            ))
         }
     })?;
     Ok(Source { name: model.to_owned(), text, is_file: true })

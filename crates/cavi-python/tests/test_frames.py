@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import cavi
+from programs import RATINGS, SCHOOL
 
 LINE = """
 axis case[n]
@@ -14,25 +15,6 @@ data x[n] : real
 data y[n] : real
 b ~ Normal(0, sd = 10)
 y[n] ~ Normal(b * x[n], sd = 1)
-"""
-RATINGS = """
-axis user[u]
-axis item[i]
-axis part[k] = 2
-data y[u, i] : count, absent = 0
-w[u, k] ~ Gamma(1, rate = 1)
-h[i, k] ~ Gamma(1, rate = 1)
-y[u, i] ~ Poisson(sum[k](w[u, k] * h[i, k]))
-"""
-SCHOOL = """
-axis person[n]
-axis school[s]
-data y[n] : real
-data at[n] : index school, absent = NA
-m[s] ~ Normal(0, sd = 10)
-pi[:s] ~ Dirichlet(1)
-at[n] ~ Categorical(pi)
-y[n] ~ Normal(m[at[n]], sd = 1)
 """
 X = pd.Series([1.0, 2.0, 3.0])
 #: The posterior mean of b where y = 3 x: 3 * 14 / (14 + 1 / 100).

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 import cavi
+from programs import RATINGS, SCHOOL
 
 #: y = b r[at] with r = 1, 2, 3 at the labels 0, 1, 2, so that b is sum(r y) / (sum(r^2) + 1/100).
 READ = """
@@ -22,15 +23,6 @@ y[n] ~ Normal(b * r[at[n]], sd = 1)
 Y = [10.0, 20.0, 30.0, 30.0]
 AT = pd.Series([0, 1, 2, 2], name="at")
 RIGHT = (10 + 40 + 90 + 90) / (1 + 4 + 9 + 9 + 0.01)
-RATINGS = """
-axis user[u]
-axis item[i]
-axis part[k] = 2
-data y[u, i] : count, absent = 0
-w[u, k] ~ Gamma(1, rate = 1)
-h[i, k] ~ Gamma(1, rate = 1)
-y[u, i] ~ Poisson(sum[k](w[u, k] * h[i, k]))
-"""
 DAYS = "axis day[t]\ndata x[t] : real, absent = NA\nm[t] ~ Normal(0, sd = 10)\nx[t] ~ Normal(m[t], sd = 1)\n"
 
 
@@ -207,16 +199,7 @@ def test_an_index_without_a_label_is_refused(absent):
 
 
 def test_labels_that_look_like_numbers_are_labels_in_answers():
-    program = """
-axis person[n]
-axis value[s]
-data y[n] : real
-data at[n] : index value, absent = NA
-m[s] ~ Normal(0, sd = 10)
-pi[:s] ~ Dirichlet(1)
-at[n] ~ Categorical(pi)
-y[n] ~ Normal(m[at[n]], sd = 1)
-"""
+    program = SCHOOL.replace("school", "value")
     at = np.array(["01", "02", None, "02"], dtype=object)
     fit = cavi.fit(program, y=pd.Series([0.0, 5.0, 0.0, 5.0], index=list("pqrs")), at=pd.Series(at, index=list("pqrs")), seed=1)
     table = fit.impute("at", all=True)

@@ -12,19 +12,11 @@ import pandas as pd
 import pytest
 
 import cavi
+from programs import RATINGS
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(30, 4))
 COUNTS = RANDOM.poisson(2.0, size=(6, 6)).astype(float)
-RATINGS = """
-axis user[u]
-axis item[i]
-axis part[k] = 2
-data y[u, i] : count, absent = 0
-w[u, k] ~ Gamma(1, rate = 1)
-h[i, k] ~ Gamma(1, rate = 1)
-y[u, i] ~ Poisson(sum[k](w[u, k] * h[i, k]))
-"""
 
 
 def told(call):

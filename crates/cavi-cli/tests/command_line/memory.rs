@@ -198,8 +198,8 @@ fn arrays_beyond_the_limit_lie_in_the_directory_of_scratch_and_change_no_bit() {
     let limited = ["--memory-limit", "60MB"];
     let in_memory = cavi(&directory, &[&common[..], &["--out", "memory"]].concat());
     assert!(in_memory.status.success(), "{}", text(&in_memory.stderr));
-    let refused = cavi(&directory, &[&common[..], &limited, &["--out", "none"]].concat());
-    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stderr));
+    let beyond = cavi(&directory, &[&common[..], &limited, &["--out", "none"]].concat());
+    assert_eq!(beyond.status.code(), Some(1), "{}", text(&beyond.stderr));
     let on_disk =
         cavi(&directory, &[&common[..], &limited, &["--scratch", "disk", "--out", "scratch"]].concat());
     assert!(on_disk.status.success(), "{}", text(&on_disk.stderr));
@@ -218,6 +218,12 @@ fn arrays_beyond_the_limit_lie_in_the_directory_of_scratch_and_change_no_bit() {
     assert!(scratch_bytes("scratch").as_u64() > Some(2 * 40 * 30_000 * 8), "{}", scratch_bytes("scratch"));
     // Nothing stays there.
     assert_eq!(fs::read_dir(directory.join("disk")).unwrap().count(), 0);
+    // A limit that leaves nothing is named where the first file is read.
+    let nothing = refused(&directory, &["--data", "x=x.csv", "--memory-limit", "1"]);
+    assert!(
+        nothing.contains("`m.cavi` cannot be read") && nothing.contains("`--memory-limit` is 1 bytes"),
+        "{nothing}"
+    );
     let nowhere = cavi(&directory, &[&common[..], &["--scratch", "nowhere", "--out", "none"]].concat());
     let message = text(&nowhere.stderr);
     assert_eq!(nowhere.status.code(), Some(1), "{message}");

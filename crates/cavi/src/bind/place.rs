@@ -112,6 +112,9 @@ impl<'a> Target<'a> {
             })
             .collect();
         let labels = self.symbols.written(self.id, &paths);
+        if labels.is_empty() {
+            return self.array.name.clone();
+        }
         format!("{}[{}]", self.array.name, labels.join(", "))
     }
 

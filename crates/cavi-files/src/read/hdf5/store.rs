@@ -182,16 +182,7 @@ impl Store {
                     Ok(decode.of(&dataset.read_raw_rows(from, rows)?))
                 })?
             }
-            DType::F32
-            | DType::F64
-            | DType::I8
-            | DType::I16
-            | DType::I32
-            | DType::I64
-            | DType::U8
-            | DType::U16
-            | DType::U32
-            | DType::U64 => {
+            own if is_whole(&own) || matches!(own, DType::F32 | DType::F64) => {
                 self.blocks(dataset, path, &shape, |from, rows| dataset.read_f64_rows(from, rows))?
             }
             other => {
@@ -278,14 +269,7 @@ impl Store {
                 dataset.read_vlen_strings(options).map_err(wrong)?
             }
             DType::String => dataset.read_string().map_err(wrong)?,
-            DType::I8
-            | DType::I16
-            | DType::I32
-            | DType::I64
-            | DType::U8
-            | DType::U16
-            | DType::U32
-            | DType::U64 => self.whole(path)?.iter().map(i64::to_string).collect(),
+            own if is_whole(&own) => self.whole(path)?.iter().map(i64::to_string).collect(),
             other => {
                 return Err(FileError::new(format!("{} of type {other}", quoted(path)), "a list of texts"));
             }
@@ -302,18 +286,7 @@ impl Store {
 
     /// Whether an array is one of whole numbers.
     pub(super) fn is_whole(&self, dataset: &Dataset, path: &str) -> Result<bool, FileError> {
-        let own = dataset.dtype().map_err(|error| damaged(path, &error))?;
-        Ok(matches!(
-            own,
-            DType::I8
-                | DType::I16
-                | DType::I32
-                | DType::I64
-                | DType::U8
-                | DType::U16
-                | DType::U32
-                | DType::U64
-        ))
+        Ok(is_whole(&dataset.dtype().map_err(|error| damaged(path, &error))?))
     }
 
     /// The arrays of numbers of the file, with their shapes.
@@ -365,6 +338,14 @@ struct WholeNumbers {
     size: usize,
     is_signed: bool,
     is_big_endian: bool,
+}
+
+/// Whether a type is one of whole numbers.
+fn is_whole(own: &DType) -> bool {
+    matches!(
+        own,
+        DType::I8 | DType::I16 | DType::I32 | DType::I64 | DType::U8 | DType::U16 | DType::U32 | DType::U64
+    )
 }
 
 /// How the numbers behind the names of an enumeration lie in bytes; `None` where they are none of the usual sizes.
