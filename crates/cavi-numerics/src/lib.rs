@@ -24,6 +24,7 @@ pub mod starts;
 
 pub mod reduce;
 
+mod ahead;
 mod allocator;
 mod assignment;
 mod instruction_set;

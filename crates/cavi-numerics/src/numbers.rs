@@ -83,13 +83,8 @@ enum Held<T> {
     Own(Vec<T>),
     /// Of several readers: a clone is another reader, and no copy.
     Shared(Arc<Vec<T>>),
+    /// Of an owner, who may be a mapped file.
     Lent(Lent<T>),
-    /// So many numbers of a file from a byte on, at which they are aligned.
-    Mapped {
-        file: Arc<MappedFile>,
-        start: usize,
-        length: usize,
-    },
 }
 
 /// So many numbers from an address on, which lie there as long as their owner is held.
@@ -97,7 +92,7 @@ enum Held<T> {
 struct Lent<T> {
     first: *const T,
     length: usize,
-    _owner: Arc<dyn Any + Send + Sync>,
+    owner: Arc<dyn Any + Send + Sync>,
 }
 
 // SAFETY: the numbers are only read, and stay as they are while they are lent (`Numbers::lent`); the owner may be sent and shared.
@@ -119,7 +114,7 @@ impl<T: Number> Numbers<T> {
     /// `first` is aligned and begins `length` numbers that have values. As long as the owner is not dropped, they stay where they are, and
     /// nobody writes to them.
     pub unsafe fn lent(first: *const T, length: usize, owner: Arc<dyn Any + Send + Sync>) -> Numbers<T> {
-        Numbers(Held::Lent(Lent { first, length, _owner: owner }))
+        Numbers(Held::Lent(Lent { first, length, owner }))
     }
 
     /// The numbers in some bytes of a mapped file, in little-endian order. `None` where these are not all in the file, do not begin at a
@@ -130,13 +125,16 @@ impl<T: Number> Numbers<T> {
         if !is_aligned || !own.len().is_multiple_of(size_of::<T>()) || cfg!(target_endian = "big") {
             return None;
         }
-        let length = own.len() / size_of::<T>();
-        Some(Numbers(Held::Mapped { file: Arc::clone(file), start: bytes.start, length }))
+        let (first, length) = (own.as_ptr().cast::<T>(), own.len() / size_of::<T>());
+        let owner: Arc<dyn Any + Send + Sync> = Arc::clone(file) as _;
+        // SAFETY: the bytes are aligned for `T` and as many as so many numbers have, any bits are a `T` (`Plain`), and a map stays where it
+        // is, unchanged, until the file is dropped, which is held here.
+        Some(unsafe { Numbers::lent(first, length, owner) })
     }
 
     /// Whether they lie in a mapped file.
     pub fn is_mapped(&self) -> bool {
-        matches!(self.0, Held::Mapped { .. })
+        matches!(&self.0, Held::Lent(own) if own.owner.is::<MappedFile>())
     }
 
     /// They as a slice.
@@ -147,7 +145,6 @@ impl<T: Number> Numbers<T> {
             Held::Shared(own) => own,
             // SAFETY: what was promised of lent numbers; their owner is held here.
             Held::Lent(own) => unsafe { std::slice::from_raw_parts(own.first, own.length) },
-            Held::Mapped { file, start, length } => of_file(file, *start, *length),
         }
     }
 
@@ -162,12 +159,7 @@ impl<T: Number> Numbers<T> {
             Held::Lent(own) => {
                 assert!(range.start <= range.end && range.end <= own.length, "a part lies within the whole");
                 let first = own.first.wrapping_add(range.start);
-                Numbers(Held::Lent(Lent { first, length: range.len(), _owner: Arc::clone(&own._owner) }))
-            }
-            Held::Mapped { file, start, length } => {
-                assert!(range.start <= range.end && range.end <= *length, "a part lies within the whole");
-                let (start, length) = (start + range.start * size_of::<T>(), range.len());
-                Numbers(Held::Mapped { file: Arc::clone(file), start, length })
+                Numbers(Held::Lent(Lent { first, length: range.len(), owner: Arc::clone(&own.owner) }))
             }
         }
     }
@@ -179,7 +171,7 @@ impl<T: Number> Numbers<T> {
         }
         match &mut self.0 {
             Held::Own(own) => own,
-            Held::Shared(_) | Held::Lent(_) | Held::Mapped { .. } => unreachable!("they were copied"),
+            Held::Shared(_) | Held::Lent(_) => unreachable!("they were copied"),
         }
     }
 
@@ -188,7 +180,7 @@ impl<T: Number> Numbers<T> {
         match self.0 {
             Held::Own(own) => own,
             Held::Shared(own) => Arc::try_unwrap(own).unwrap_or_else(|own| own.to_vec()),
-            Held::Lent(_) | Held::Mapped { .. } => self.as_slice().to_vec(),
+            Held::Lent(_) => self.as_slice().to_vec(),
         }
     }
 
@@ -196,19 +188,9 @@ impl<T: Number> Numbers<T> {
     pub fn heap_bytes(&self) -> usize {
         match &self.0 {
             Held::Own(_) | Held::Shared(_) => size_of_val(self.as_slice()),
-            Held::Lent(_) | Held::Mapped { .. } => 0,
+            Held::Lent(_) => 0,
         }
     }
-}
-
-/// So many numbers of a mapped file from a byte on, as [`Numbers::mapped`] has seen them. Not inlined, so that the other ways of
-/// [`Numbers::as_slice`] are short.
-#[inline(never)]
-fn of_file<T: Number>(file: &MappedFile, start: usize, length: usize) -> &[T] {
-    let own = &file.bytes()[start..start + length * size_of::<T>()];
-    // SAFETY: `mapped` has seen that the bytes are aligned for `T` and as many as so many numbers have; any bits are a `T`
-    // (`Plain`), and the slice is borrowed from the map.
-    unsafe { std::slice::from_raw_parts(own.as_ptr().cast::<T>(), length) }
 }
 
 impl<T: Number> Deref for Numbers<T> {

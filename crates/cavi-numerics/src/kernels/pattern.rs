@@ -10,6 +10,9 @@
 //! order of these visits ([`Pattern::in_strips`]) are read one after another, two bytes of each: its column less the first of
 //! its strip, as the grid knows the rest.
 //!
+//! Of more than [`SLAB`] entries the rows of each chunk are cut into slabs, and all chunks visit all groups in a slab before any of them comes to its next:
+//! entries in the order of rows are then read from afar once, not once for each group, which matters where they lie in a file larger than memory.
+//!
 //! A *filled* pattern ([`Pattern::filled`]) has an entry in most places of its rows and columns, and none has two. It has a
 //! grid whose strips are as wide as a block of a matrix product. Where the entries are all places of a matrix, one row after another,
 //! as those of a dense array are ([`Pattern::whole`]), entry `e` of `n` columns is `(e / n, e mod n)`, and no column is kept.
@@ -43,6 +46,8 @@ pub(super) struct Grid {
     rows: usize,
     /// Where the rows of each chunk begin, and the number of rows.
     row_bounds: Vec<usize>,
+    /// Into how many slabs the rows of each chunk are cut.
+    slabs: usize,
     /// Where the strips of each group begin, and the number of strips.
     strip_bounds: Vec<usize>,
     /// The first column of each strip, and one past the last.
@@ -57,7 +62,26 @@ pub(super) struct Grid {
     starts: Vec<u32>,
 }
 
+/// What is visited at a time: the rows of a chunk that lie in a slab, in the columns of a strip.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tile {
+    pub chunk: usize,
+    pub slab: usize,
+    pub strip: usize,
+}
+
 impl Grid {
+    /// The number of slabs.
+    pub(super) fn slabs(&self) -> usize {
+        self.slabs
+    }
+
+    /// The same with so many slabs.
+    #[cfg(test)]
+    pub(super) fn in_slabs(&self, slabs: usize) -> Grid {
+        Grid { slabs, ..self.clone() }
+    }
+
     /// The number of chunks.
     pub(super) fn chunks(&self) -> usize {
         self.row_bounds.len() - 1
@@ -88,6 +112,27 @@ impl Grid {
         }
         let first = strip * self.rows + rows.start;
         (rows.start, at(first), at(first + self.rows))
+    }
+
+    /// The same of the rows of a tile.
+    pub(super) fn runs_of(&self, tile: Tile) -> (usize, &[u32], &[u32]) {
+        let (first, from, to) = self.runs(tile.chunk, tile.strip);
+        // Whole blocks of rows, but for the last.
+        let cut = |slab: usize| match slab == self.slabs {
+            true => from.len(),
+            false => from.len() * slab / self.slabs / BLOCK_COLUMNS * BLOCK_COLUMNS,
+        };
+        let rows = cut(tile.slab)..cut(tile.slab + 1);
+        (first + rows.start, &from[rows.clone()], &to[rows])
+    }
+
+    /// The entries of a chunk in a slab, of a grid in the order of rows.
+    pub(super) fn entries_of(&self, chunk: usize, slab: usize) -> Range<usize> {
+        let last = self.strip_count() - 1;
+        let (_, from, _) = self.runs_of(Tile { chunk, slab, strip: 0 });
+        let (_, _, to) = self.runs_of(Tile { chunk, slab, strip: last });
+        let at = |place: Option<&u32>| place.map_or(0, |place| *place as usize);
+        at(from.first())..at(to.last())
     }
 
     /// The strips in the order in which the chunk of a row comes to them: group by group from its own on.
@@ -169,6 +214,9 @@ fn rounds(most: usize) -> usize {
 
 /// The most modes that a kernel is compiled for, each by itself.
 pub const MOST_MODES: usize = 4;
+
+/// The most entries of a slab of all chunks: 128 MiB of two columns and values.
+const SLAB: usize = 1 << 23;
 
 /// Below this many entries a pattern is one chunk.
 pub(super) const SMALL: usize = 4096;
@@ -594,7 +642,17 @@ fn grid(columns: &[Cow<[u32]>], row_length: usize) -> Option<Grid> {
     row_bounds[0] = 0;
     row_bounds.push(rows);
     let starts = starts([first, second], rows, &edges);
-    Some(Grid { rows, row_bounds, strip_bounds, edges, is_in_strips: false, row_starts: Vec::new(), starts })
+    let slabs = entries.div_ceil(SLAB);
+    Some(Grid {
+        rows,
+        row_bounds,
+        slabs,
+        strip_bounds,
+        edges,
+        is_in_strips: false,
+        row_starts: Vec::new(),
+        starts,
+    })
 }
 
 /// The cuts of the grid that entries have once they are sorted by their first two modes, if there is enough to do in every part.
@@ -689,7 +747,8 @@ fn filled_on(entries: usize, [rows, width]: [usize; 2], starts: impl FnOnce(&[us
     let edges: Vec<usize> = (0..=strips).map(|strip| width.min(strip * BLOCK_COLUMNS)).collect();
     let starts = starts(&edges);
     let (row_bounds, strip_bounds) = (split(rows, chunks), split(strips, groups));
-    Grid { rows, row_bounds, strip_bounds, edges, is_in_strips: false, row_starts: Vec::new(), starts }
+    let slabs = entries.div_ceil(SLAB);
+    Grid { rows, row_bounds, slabs, strip_bounds, edges, is_in_strips: false, row_starts: Vec::new(), starts }
 }
 
 /// The chunks of rows and the groups of strips of a filled pattern of so many entries, rows and columns.

@@ -35,11 +35,13 @@ pub use known::{Known, ratios};
 pub use narrow::{least_of_narrow, least_of_scaled, narrow, narrow_rows, power_of_two};
 pub use rows::log_sum_rows;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
 
 use super::pattern::{self, Pattern};
+use crate::ahead::ask_for;
 use crate::{InstructionSet, Threads, instruction_set};
 
 /// The rows `G_i[., k]` of one mode: row `index` begins at `index * stride`.
@@ -162,6 +164,20 @@ impl Scratch {
     }
 }
 
+impl LogSum<'_> {
+    /// Asks for what a pass reads of these entries.
+    fn ask_for(&self, entries: Range<usize>) {
+        for mode in 0..self.pattern.modes() {
+            if let Some(own) = self.pattern.column(mode).get(entries.clone()) {
+                ask_for(own);
+            }
+        }
+        for own in [Some(self.weights), self.addends, self.offsets, self.ratios].into_iter().flatten() {
+            ask_for(&own[entries.clone()]);
+        }
+    }
+}
+
 /// Below this `s_e` is too near to zero for its reciprocal.
 pub const LEAST: f64 = 1e-250;
 
@@ -199,7 +215,7 @@ fn log_sum_on(
     let chunks = bounds.len() - 1;
 
     // One copy of each private accumulator for each chunk but the first: the mode, and its place in the copy.
-    let mut private: SmallVec<[(usize, std::ops::Range<usize>); 4]> = SmallVec::new();
+    let mut private: SmallVec<[(usize, Range<usize>); 4]> = SmallVec::new();
     let mut copy_length = 0;
     if chunks > 1 {
         for mode in pattern.shared_modes() {
@@ -237,10 +253,25 @@ fn log_sum_on(
         None => {
             threads.for_each_item(&mut tasks, |task| pass::run(set, task, visit::Visit::All));
         }
-        Some(grid) => rounds::visit(grid, &mut tasks, threads, |task, chunk, strip| match by_products {
-            true => products::run(set, task, grid, chunk, strip),
-            false => pass::run(set, task, visit::Visit::Strip { grid, chunk, strip }),
-        }),
+        Some(grid) => {
+            let visit = |task: &mut pass::Task, tile| match by_products {
+                true => products::run(set, task, grid, tile),
+                false => pass::run(set, task, visit::Visit::Tile { grid, tile }),
+            };
+            if grid.slabs() == 1 || grid.is_in_strips() {
+                rounds::visit(grid, &mut tasks, threads, |_, _| {}, visit);
+            } else {
+                // The entries of a slab, and then those of the one after each, come from the disk meanwhile if they lie there.
+                std::thread::scope(|scope| {
+                    let ahead = |chunk: usize, slab: usize| {
+                        let slabs = slab + usize::from(slab > 0)..grid.slabs().min(slab + 2);
+                        let ask = move |slab| input.ask_for(grid.entries_of(chunk, slab));
+                        scope.spawn(move || slabs.for_each(ask));
+                    };
+                    rounds::visit(grid, &mut tasks, threads, ahead, visit);
+                });
+            }
+        }
     }
     let mut totals = Totals::default();
     for task in tasks {

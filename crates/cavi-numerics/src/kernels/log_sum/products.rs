@@ -20,7 +20,7 @@ use super::Values;
 use super::block::{BLOCK, Block};
 use super::pass::{Task, settle};
 use crate::InstructionSet;
-use crate::kernels::pattern::Grid;
+use crate::kernels::pattern::{Grid, Tile};
 use crate::kernels::vector::{Portable, Vector, prefetch};
 
 /// The most rows and columns of a block.
@@ -37,8 +37,8 @@ pub(super) struct Scratch {
     columns: Vec<f64>,
 }
 
-/// Runs the part of a chunk in one strip of columns: of a pattern of two modes on this grid.
-pub(super) fn run(set: InstructionSet, task: &mut Task, grid: &Grid, chunk: usize, strip: usize) {
+/// Runs a tile: of a pattern of two modes on this grid.
+pub(super) fn run(set: InstructionSet, task: &mut Task, grid: &Grid, tile: Tile) {
     task.clear();
     #[cfg(target_arch = "x86_64")]
     {
@@ -50,9 +50,9 @@ pub(super) fn run(set: InstructionSet, task: &mut Task, grid: &Grid, chunk: usiz
             unsafe { product.run::<Avx512>() }
         }
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
-        unsafe fn avx512(task: &mut Task, grid: &Grid, chunk: usize, strip: usize) {
+        unsafe fn avx512(task: &mut Task, grid: &Grid, tile: Tile) {
             // SAFETY: as above.
-            unsafe { blocks::<Avx512>(task, grid, chunk, strip, multiply_avx512) }
+            unsafe { blocks::<Avx512>(task, grid, tile, multiply_avx512) }
         }
         #[target_feature(enable = "avx2,fma")]
         unsafe fn multiply_avx2(product: &Product) {
@@ -60,15 +60,15 @@ pub(super) fn run(set: InstructionSet, task: &mut Task, grid: &Grid, chunk: usiz
             unsafe { product.run::<Avx2>() }
         }
         #[target_feature(enable = "avx2,fma")]
-        unsafe fn avx2(task: &mut Task, grid: &Grid, chunk: usize, strip: usize) {
+        unsafe fn avx2(task: &mut Task, grid: &Grid, tile: Tile) {
             // SAFETY: as above.
-            unsafe { blocks::<Avx2>(task, grid, chunk, strip, multiply_avx2) }
+            unsafe { blocks::<Avx2>(task, grid, tile, multiply_avx2) }
         }
         match set {
             // SAFETY: `instruction_set` found these features on this machine.
-            InstructionSet::Avx512 => return unsafe { avx512(task, grid, chunk, strip) },
+            InstructionSet::Avx512 => return unsafe { avx512(task, grid, tile) },
             // SAFETY: as above.
-            InstructionSet::Avx2 => return unsafe { avx2(task, grid, chunk, strip) },
+            InstructionSet::Avx2 => return unsafe { avx2(task, grid, tile) },
             InstructionSet::Portable => {}
         }
     }
@@ -78,7 +78,7 @@ pub(super) fn run(set: InstructionSet, task: &mut Task, grid: &Grid, chunk: usiz
         unsafe { product.run::<Portable>() }
     }
     // SAFETY: as above.
-    unsafe { blocks::<Portable>(task, grid, chunk, strip, multiply) }
+    unsafe { blocks::<Portable>(task, grid, tile, multiply) }
 }
 
 /// The products come as a function, which is compiled once.
@@ -86,13 +86,7 @@ pub(super) fn run(set: InstructionSet, task: &mut Task, grid: &Grid, chunk: usiz
 /// # Safety
 /// The features of `V`, and of the products; slices as `check` demands; a pattern of two modes on this grid.
 #[inline(always)]
-unsafe fn blocks<V: Vector>(
-    task: &mut Task,
-    grid: &Grid,
-    chunk: usize,
-    strip: usize,
-    multiply: unsafe fn(&Product),
-) {
+unsafe fn blocks<V: Vector>(task: &mut Task, grid: &Grid, tile: Tile, multiply: unsafe fn(&Product)) {
     let mut totals = std::mem::take(&mut task.totals);
     let mut scratch = std::mem::take(&mut task.desk.products);
     let mut block = task.desk.block.take().unwrap_or_else(|| Box::new(Block::empty()));
@@ -105,7 +99,7 @@ unsafe fn blocks<V: Vector>(
     scratch.cells.resize(SIDE * SIDE, 0.0);
     scratch.weights.resize(SIDE * SIDE, 0.0);
     scratch.columns.resize(length * SIDE, 0.0);
-    let columns = grid.edges(strip);
+    let columns = grid.edges(tile.strip);
     if task.input.ratios.is_none() {
         for k in 0..length {
             for (place, column) in columns.clone().enumerate() {
@@ -114,7 +108,7 @@ unsafe fn blocks<V: Vector>(
             }
         }
     }
-    let (first, from, to) = grid.runs(chunk, strip);
+    let (first, from, to) = grid.runs_of(tile);
     for start in (0..from.len()).step_by(SIDE) {
         let rows = start..from.len().min(start + SIDE);
         let own = Matrix { values: a.0.wrapping_add((first + start) * a.1), strides: [a.1, 1] };

@@ -8,34 +8,42 @@
 //! visits its chunks in the groups of thread `p + t (mod P)`: in phase 0 where `c <= g`, in phase `P` where `c > g`, between
 //! everywhere. A strip is visited by all chunks of the thread before the next strip, so that a column's row of a factor comes
 //! from afar `P + 1` times a pass, and not once for each chunk.
+//!
+//! Where the rows of chunks are cut into slabs, all this is done in one slab of every chunk after the other.
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use crate::Threads;
-use crate::kernels::pattern::{Grid, MOST_ROUNDS};
+use crate::kernels::pattern::{Grid, MOST_ROUNDS, Tile};
 
-/// Calls `visit(task, chunk, strip)` for each chunk, which has the task of this number, and each strip. Without as many groups
-/// as chunks the chunks share nothing, and each visits the strips one after another.
+/// Calls `visit(task, tile)` for each chunk, which has the task of this number, and each slab and strip. Without as many groups
+/// as chunks the chunks share nothing, and each visits the strips of a slab one after another. `before(chunk, slab)` is called before a chunk comes to a slab.
 pub(super) fn visit<T: Send>(
     grid: &Grid,
     tasks: &mut [T],
     threads: &Threads,
-    visit: impl Fn(&mut T, usize, usize) + Sync + Send,
+    before: impl Fn(usize, usize) + Sync + Send,
+    visit: impl Fn(&mut T, Tile) + Sync + Send,
 ) {
     let (chunks, groups) = (grid.chunks(), grid.groups());
     if groups != chunks {
         threads.for_each_chunk(tasks, 1, |chunk, task| {
-            (0..groups)
-                .flat_map(|group| grid.strips(group))
-                .for_each(|strip| visit(&mut task[0], chunk, strip));
+            for slab in 0..grid.slabs() {
+                before(chunk, slab);
+                let strips = (0..groups).flat_map(|group| grid.strips(group));
+                strips.for_each(|strip| visit(&mut task[0], Tile { chunk, slab, strip }));
+            }
         });
         return;
     }
     let parts = threads.count().clamp(1, chunks);
     let part = |own: usize| chunks * own / parts..chunks * (own + 1) / parts;
-    for phase in 0..=parts {
+    for (slab, phase) in (0..grid.slabs()).flat_map(|slab| (0..=parts).map(move |phase| (slab, phase))) {
+        if phase == 0 {
+            (0..chunks).for_each(|chunk| before(chunk, slab));
+        }
         let mut rest = &mut *tasks;
         let of_part =
             |own: usize| (own, rest.split_off_mut(..part(own).len()).expect("a task for each chunk"));
@@ -45,7 +53,7 @@ pub(super) fn visit<T: Send>(
                 let visited = visited(phase, parts, part(*own), group);
                 for strip in grid.strips(group) {
                     for chunk in visited.clone().rev() {
-                        visit(&mut tasks[chunk - part(*own).start], chunk, strip);
+                        visit(&mut tasks[chunk - part(*own).start], Tile { chunk, slab, strip });
                     }
                 }
             }
@@ -77,25 +85,44 @@ mod tests {
         let places = || (0..200_u32).flat_map(|row| (0..200_u32).map(move |column| (row, column)));
         let columns = [places().map(|place| place.0).collect(), places().map(|place| place.1).collect()];
         let pattern = Pattern::on_grid(columns.map(Cow::Owned).to_vec(), 5000);
-        let grid = pattern.grid().expect("entries enough");
-        let chunks = grid.chunks();
-        assert!(chunks > 4 && grid.groups() == chunks && grid.strips(0).len() > 1, "strips in groups");
+        let whole = pattern.grid().expect("entries enough");
+        let chunks = whole.chunks();
+        assert!(chunks > 4 && whole.groups() == chunks && whole.strips(0).len() > 1, "strips in groups");
         let around = |first: usize| (0..chunks).map(move |step| (first + step) % chunks);
-        for threads in [1, 2, 3, chunks - 1, chunks, chunks + 3].map(Threads::new) {
-            let mut of_chunk: Vec<Vec<usize>> = vec![Vec::new(); chunks];
-            let of_strip: Vec<Mutex<Vec<usize>>> =
+        for (slabs, threads) in [1, 3].into_iter().flat_map(|slabs| {
+            [1, 2, 3, chunks - 1, chunks, chunks + 3].map(|threads| (slabs, Threads::new(threads)))
+        }) {
+            let grid = &whole.in_slabs(slabs);
+            let mut of_chunk: Vec<Vec<(usize, usize)>> = vec![Vec::new(); chunks];
+            let of_strip: Vec<Mutex<Vec<(usize, usize)>>> =
                 (0..grid.strips(chunks - 1).end).map(|_| Mutex::default()).collect();
-            visit(grid, &mut of_chunk, &threads, |own, chunk, strip| {
-                own.push(strip);
-                of_strip[strip].lock().expect("nobody panics").push(chunk);
+            let rows_of: Vec<Mutex<Vec<usize>>> = (0..chunks).map(|_| Mutex::default()).collect();
+            let told = Mutex::new(Vec::new());
+            let before = |chunk, slab| told.lock().expect("nobody panics").push((slab, chunk));
+            visit(grid, &mut of_chunk, &threads, before, |own, tile| {
+                assert!(told.lock().expect("nobody panics").contains(&(tile.slab, tile.chunk)));
+                own.push((tile.slab, tile.strip));
+                of_strip[tile.strip].lock().expect("nobody panics").push((tile.slab, tile.chunk));
+                if tile.strip == 0 {
+                    let (first, from, _) = grid.runs_of(tile);
+                    rows_of[tile.chunk].lock().expect("nobody panics").extend(first..first + from.len());
+                }
             });
+            for (chunk, rows) in rows_of.iter().enumerate() {
+                let (first, from, _) = grid.runs(chunk, 0);
+                assert!(rows.lock().expect("nobody panics").iter().copied().eq(first..first + from.len()));
+            }
+            let in_slabs = |order: Vec<usize>| -> Vec<(usize, usize)> {
+                (0..slabs).flat_map(|slab| order.iter().map(move |own| (slab, *own))).collect()
+            };
             for (chunk, strips) in of_chunk.iter().enumerate() {
-                assert!(around(chunk).flat_map(|group| grid.strips(group)).eq(strips.iter().copied()));
+                assert_eq!(in_slabs(around(chunk).flat_map(|group| grid.strips(group)).collect()), *strips);
             }
             for group in 0..chunks {
                 for strip in grid.strips(group) {
                     let chunks_of = of_strip[strip].lock().expect("nobody panics");
-                    assert!(around(chunks - 1 - group).eq(chunks_of.iter().map(|chunk| chunks - 1 - chunk)));
+                    let order = around(chunks - 1 - group).map(|chunk| chunks - 1 - chunk).collect();
+                    assert_eq!(in_slabs(order), *chunks_of);
                 }
             }
         }

@@ -4,15 +4,15 @@ use std::iter::Chain;
 use std::ops::Range;
 
 use super::pass::Task;
-use crate::kernels::pattern::Grid;
+use crate::kernels::pattern::{Grid, Tile};
 use crate::kernels::vector::prefetch;
 
-/// The entries that a call visits: all of its range, those of a chunk in a strip, or those of some rows, each row's in the
+/// The entries that a call visits: all of its range, those of a tile, or those of some rows, each row's in the
 /// order in which its chunk comes to them.
 #[derive(Clone)]
 pub(super) enum Visit<'a> {
     All,
-    Strip { grid: &'a Grid, chunk: usize, strip: usize },
+    Tile { grid: &'a Grid, tile: Tile },
     Rows { grid: &'a Grid, rows: Range<usize> },
 }
 
@@ -23,7 +23,7 @@ pub(super) enum Runs<'a> {
     Rows { grid: &'a Grid, rows: Range<usize>, row: usize, strips: Chain<Range<usize>, Range<usize>> },
 }
 
-/// The runs of a strip: one for each row of the chunk, which may be empty.
+/// The runs of a tile: one for each of its rows, which may be empty.
 pub(super) struct Strip<'a> {
     first_row: usize,
     first_column: usize,
@@ -48,9 +48,9 @@ impl<'a> Runs<'a> {
         match visit {
             Visit::All => Runs::All { rows: pattern.column(0), entries: task.range.clone() },
             Visit::Rows { grid, rows } => Runs::Rows { grid, rows, row: 0, strips: (0..0).chain(0..0) },
-            Visit::Strip { grid, chunk, strip } => {
-                let (first_row, from, to) = grid.runs(chunk, strip);
-                let first_column = grid.edges(strip).start;
+            Visit::Tile { grid, tile } => {
+                let (first_row, from, to) = grid.runs_of(tile);
+                let first_column = grid.edges(tile.strip).start;
                 let far = (!grid.is_in_strips()).then(|| Far::of(task));
                 Runs::Strip(Strip { first_row, first_column, from, to, next: 0, far })
             }
