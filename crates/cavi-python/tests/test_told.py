@@ -181,6 +181,51 @@ def test_a_program_can_be_copied():
     assert copied._core.settable == program._core.settable
 
 
+def test_what_is_set_of_a_program_is_set_in_every_call_that_takes_it():
+    text = """axis user[u]
+axis item[i]
+axis part[k] = 2
+const s = 1
+data y[u, i] : count
+w[u, k] ~ Gamma(1, rate = s)
+h[i, k] ~ Gamma(1, rate = 1)
+y[u, i] ~ Poisson(sum[k](w[u, k] * h[i, k]))
+"""
+    counts = np.arange(20).reshape(5, 4) % 7
+    program = cavi.compile(text, set={"part": 4, "s": 0.1})
+    options = {"seed": 1, "sweeps": 3}
+    expected = cavi.fit(text, y=counts, set={"part": 4, "s": 0.1}, **options)
+    for own in (program, pickle.loads(pickle.dumps(program)), cavi.compile(program)):
+        fit = cavi.fit(own, y=counts, **options)
+        assert fit.array("w.mean").shape == (5, 4) and fit.elbo == expected.elbo
+    # What a call sets comes first, and the answers of a fit know what it was fitted with.
+    assert cavi.fit(program, y=counts, part=3, **options).elbo == cavi.fit(text, y=counts, part=3, s=0.1, **options).elbo
+    assert fit.transform(y=counts, axis="user").array("w.mean").shape == (5, 4)
+    assert np.shape(cavi.simulate(program, user=4, item=3).latents["w"]) == (4, 4)
+    pytest.importorskip("sklearn")
+    from cavi.sklearn import Model
+
+    model = Model(cavi.compile(text, set={"part": 3}), max_iter=3)
+    assert model.fit(counts).transform(counts).shape == (5, 3)
+
+
+def test_a_fit_to_files_with_a_constant_in_memory_answers(tmp_path):
+    text = """axis row[i]
+axis col[j]
+data y[i, j] : real, absent = NA
+const e[j]
+m[i] ~ Normal(0, sd = 10)
+y[i, j] ~ Normal(e[j] * m[i], sd = 1)
+"""
+    table = np.array([[1.0, 2.0, np.nan], [0.5, 1.0, 1.5]])
+    np.save(tmp_path / "y.npy", table)
+    scale = np.array([0.5, 1.0, 2.0])
+    expected = cavi.fit(text, y=table, e=scale).impute("y", draws=0)["mean"]
+    found = cavi.fit(text, y=tmp_path / "y.npy", e=scale).impute("y", draws=0)["mean"]
+    # The mean of `m[0]` is (0.5 * 1 + 1 * 2) / (0.25 + 1 + 0.01), and the missing entry twice that.
+    assert np.allclose(expected, found) and np.allclose(found, 2 * 2.5 / 1.26)
+
+
 def test_a_model_of_a_program_is_an_estimator():
     pytest.importorskip("sklearn")
     from sklearn.base import clone

@@ -40,7 +40,8 @@ class Questions:
             if columns or labels or transpose or set_:
                 raise _core.UsageError("columns, labels, transpose and set say how data are read, and no data are given")
             kept = self._data
-            if kept is None or all(_is_file(own) for own in kept["data"].values()):
+            # Files are read as the directory names them, which knows nothing of constants in memory.
+            if kept is None or not self._settings and all(_is_file(own) for own in kept["data"].values()):
                 return None
             inputs = self._new_inputs(kept["data"], None, {}, kept["columns"], kept["labels"], kept["transpose"], None)
             inputs.kept()

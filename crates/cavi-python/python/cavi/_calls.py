@@ -15,11 +15,11 @@ from . import _core, _data
 from ._program import opened as program_of
 
 
-def split(program, arrays, data, settings):
-    """Sort arguments by name: data of the program, or its constants and sizes."""
+def split(program, arrays, data, settings, *, of_program=True):
+    """Sort arguments by name: data of the program, or its constants and sizes, to which what was set of the program belongs if it is asked for."""
     names = {own[0] for own in program._core.data}
     settable = set(program._core.settable)
-    data, settings = dict(data or {}), dict(settings or {})
+    data, settings = dict(data or {}), {**(program._values if of_program else {}), **(settings or {})}
     for name, value in arrays.items():
         if name in names:
             data[name] = value
@@ -42,8 +42,8 @@ def opened(model, set_, arrays):
     return program_of(program, values) if values else program
 
 
-def inputs(program, arrays, data, set_, **reading):
-    own_data, settings = split(program, arrays, data, set_)
+def inputs(program, arrays, data, set_, *, of_program=True, **reading):
+    own_data, settings = split(program, arrays, data, set_, of_program=of_program)
     return _data.inputs(program._core, own_data, settings, **reading), settings
 
 

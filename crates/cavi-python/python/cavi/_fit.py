@@ -441,7 +441,7 @@ class Fit(Questions, Uncertainty):
 
         ``axis`` is the one that grew, where the data do not say it. Gives a ``Fit`` with the latents of the new rows.
         """
-        own_data, own_set = _calls.split(self.program, arrays, data, set)
+        own_data, own_set = _calls.split(self.program, arrays, data, set, of_program=False)
         inputs = self._new_inputs(own_data, own_set, {}, columns, labels, transpose, None)
         options = {"sweeps": sweeps, "tol": tol, "seed": _calls.seed(seed), "threads": threads}
         home, path = _calls.home(out)
@@ -503,6 +503,7 @@ class Fit(Questions, Uncertainty):
             arrays,
             data,
             settings,
+            of_program=False,
             columns=columns,
             labels=labels,
             transpose=transpose,

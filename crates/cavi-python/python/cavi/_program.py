@@ -89,11 +89,11 @@ class Program:
     In a notebook it shows its graph and its updates.
     """
 
-    def __init__(self, core, file_name: str, values=()):
+    def __init__(self, core, file_name: str, values=None):
         self._core = core
         self.file_name = file_name
-        # What was set of it, by which it is compiled again where it is copied.
-        self._values = list(values)
+        # What was set of it, as it was given: calls that take the program start from it, and copies are compiled with it again.
+        self._values = dict(values or {})
 
     def __reduce__(self):
         return _again, (self.text, self.file_name, self._values)
@@ -155,7 +155,7 @@ class Program:
 def compile(model, set=None) -> Program:
     """Compile a program: a text, a path, or the name of a built-in one.
 
-    ``set`` gives values to constants and sizes to axes, as in ``{"topic": 20}``.
+    ``set`` gives values to constants and sizes to axes, as in ``{"topic": 20}``; calls that take the program have them too, unless they set others.
     Raises ``ProgramError`` with every mistake at its place, and how to mend it.
     """
     program = opened(model, set or {})
@@ -165,13 +165,13 @@ def compile(model, set=None) -> Program:
 
 def opened(model, values) -> "Program":
     """As ``compile``, without its warnings: a fit gives them itself."""
-    text, file_name = source(model)
+    kept = model._values if isinstance(model, Program) else {}
+    return _again(*source(model), {**kept, **values})
+
+
+def _again(text, file_name, values):
     numbers = [(name, _number(value)) for name, value in values.items()]
-    return _again(text, file_name, numbers)
-
-
-def _again(text, file_name, numbers):
-    return Program(_core.compile(text, file_name, numbers), file_name, numbers)
+    return Program(_core.compile(text, file_name, numbers), file_name, values)
 
 
 def _number(value) -> float | None:
