@@ -18,7 +18,9 @@ use rand_distr::StandardNormal;
 use crate::family::Extent;
 use crate::posterior::{Batch, Descriptor, Expectation, Improper, Posterior, require_finite};
 use crate::standard::Formulas;
-use crate::standard::build::{eta, inverse, log_determinant_of, matrix_vector, parameter, sum, times};
+use crate::standard::build::{
+    eta, inverse, log_determinant_of, matrix_vector, parameter, sum, symmetric, times,
+};
 
 /// A Normal over a slice as a factor of q.
 pub struct JointNormalPosterior;
@@ -130,7 +132,7 @@ impl Posterior for JointNormalPosterior {
     }
 
     fn formulas(&self) -> Formulas {
-        let precision = || times(-2.0, eta(1));
+        let precision = || times(-2.0, symmetric(eta(1)));
         Formulas {
             parameters: vec![
                 ("prec", precision()),

@@ -53,12 +53,14 @@ pub fn in_memory(inputs: &Inputs) -> BTreeMap<String, String> {
 
 /// Takes numbers into a hash, eight bytes at a time.
 pub(crate) fn of_words(words: impl Iterator<Item = u64>, hash: u64) -> u64 {
-    // The prime of FNV-1a, an odd number, so that no word is lost; the shift carries what is high back down.
+    words.fold(hash, mixed)
+}
+
+/// A hash and a word in one: the prime of FNV-1a, an odd number, so that no word is lost; the shift carries what is high back down.
+pub(crate) fn mixed(hash: u64, word: u64) -> u64 {
     const PRIME: u64 = 0x0000_0100_0000_01b3;
-    words.fold(hash, |hash, word| {
-        let mixed = (hash ^ word).wrapping_mul(PRIME);
-        mixed ^ (mixed >> 32)
-    })
+    let mixed = (hash ^ word).wrapping_mul(PRIME);
+    mixed ^ (mixed >> 32)
 }
 
 fn of_floats(values: &[f64], hash: u64) -> u64 {

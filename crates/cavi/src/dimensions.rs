@@ -180,3 +180,49 @@ impl<'a> Declared<'a> {
         self.dimension.labels(position)
     }
 }
+
+/// The groups of entries of which each had numbers of its own when data were centred or scaled over a letter: everything but that letter, of which
+/// a ragged one leaves the axis above it.
+pub(crate) struct Over<'a> {
+    pub dimensions: Vec<Declared<'a>>,
+    /// That of the letter.
+    place: usize,
+}
+
+impl<'a> Over<'a> {
+    /// Those of an array, as the program declares it.
+    ///
+    /// # Panics
+    /// If the array is not declared with this letter.
+    pub fn of(problem: &'a Problem, array: ArrayId, letter: LetterId) -> Over<'a> {
+        let dimensions = Declared::of(problem, array);
+        let place = dimensions.iter().position(|own| own.is_at(letter));
+        Over { place: place.expect("the letter is one of the array's"), dimensions }
+    }
+
+    /// The shape of the numbers: that of the array, in which the letter has length 1, a ragged one that of the axis above it.
+    pub fn shape(&self) -> Vec<usize> {
+        let size = |(number, own): (usize, &Declared<'_>)| match (number == self.place, own.groups()) {
+            (true, Some((above, _))) => own.sizes_of(above),
+            (true, None) => 1,
+            (false, _) => own.size(),
+        };
+        self.dimensions.iter().enumerate().map(size).collect()
+    }
+
+    /// The number of the group of an entry, by its position in each of the declared dimensions.
+    pub fn group(&self, position: impl Fn(usize) -> usize) -> usize {
+        self.dimensions.iter().enumerate().fold(0, |group, (number, own)| {
+            match (number == self.place, own.groups()) {
+                (true, Some((above, parents))) => group * own.sizes_of(above) + parents[position(number)],
+                (true, None) => group,
+                (false, _) => group * own.size() + position(number),
+            }
+        })
+    }
+
+    /// The same by the entry's place in the array as it is held.
+    pub fn group_at(&self, place: &dyn Fn(usize) -> usize) -> usize {
+        self.group(|number| self.dimensions[number].position(place))
+    }
+}

@@ -123,6 +123,13 @@ pub(crate) struct Entries {
     without_zeros: bool,
 }
 
+impl Entries {
+    fn push(&mut self, place: &mut dyn Iterator<Item = u32>, value: f64) {
+        self.coordinates.iter_mut().zip(place).for_each(|(column, own)| column.push(own));
+        self.values.push(value);
+    }
+}
+
 impl<'a> Of<'a> {
     fn id(&self) -> ArrayId {
         self.statement.target
@@ -226,16 +233,16 @@ impl<'a> Of<'a> {
         let mut add = |number: usize, all: usize, place: &mut dyn Iterator<Item = u32>, value: f64| {
             entries.all += 1;
             if is_sampled(number, all) {
-                entries.coordinates.iter_mut().zip(place).for_each(|(column, own)| column.push(own));
-                entries.values.push(value);
+                entries.push(place, value);
             }
         };
         match data {
             BoundArray::Sparse { indices, values, observed, .. } if by_listing => {
-                for (entry, value) in values.iter().enumerate() {
-                    if observed.as_ref().is_none_or(|observed| observed[entry]) {
-                        let mut place = indices.iter().map(|column| column[entry]);
-                        add(entry, values.len(), &mut place, *value);
+                let is_seen = |entry: usize| observed.as_ref().is_none_or(|observed| observed[entry]);
+                entries.all = (0..values.len()).filter(|entry| is_seen(*entry)).count();
+                for entry in (0..values.len()).filter(|entry| is_sampled(*entry, values.len())) {
+                    if is_seen(entry) {
+                        entries.push(&mut indices.iter().map(|column| column[entry]), values[entry]);
                     }
                 }
             }
@@ -293,7 +300,7 @@ impl<'a> Of<'a> {
         let Some(own) = given.binding.standardised.iter().find(|own| own.array == self.id()) else { return };
         let undone = |value: f64| {
             let mut values = vec![value; means.len()];
-            own.undo(&given.model.symbols, &given.binding.bound, coordinates, &mut values, None);
+            own.undo(given, coordinates, &mut values, None);
             values
         };
         let (zero, one) = (undone(0.0), undone(1.0));
@@ -306,7 +313,7 @@ impl<'a> Of<'a> {
     fn weights(&self, entries: &Entries) -> Vec<f64> {
         let weights = self.row_weights();
         (0..entries.values.len())
-            .map(|entry| weights.at(&|dimension| entries.coordinates[dimension][entry] as usize))
+            .map(|entry| weights.at(|dimension| entries.coordinates[dimension][entry] as usize))
             .collect()
     }
 
@@ -345,39 +352,61 @@ impl<'a> Of<'a> {
         let symbols = &given.model.symbols;
         let (array, bound) = (symbols.array(self.id()), &given.binding.bound);
         let shape = bound.shape(symbols, self.id());
-        let column = |place: &dyn Fn(usize) -> usize| {
-            let within = (0..shape.len()).filter(|dimension| array.slice[*dimension]);
-            within.fold(0, |column, dimension| column * shape[dimension] + place(dimension))
-        };
+        let slice: Vec<usize> = (0..shape.len()).filter(|dimension| array.slice[*dimension]).collect();
+        let columns = slice.iter().map(|dimension| shape[*dimension]).product();
         let rows = RowTotals::of(symbols, bound, self.id());
-        let columns =
-            (0..shape.len()).filter(|dimension| array.slice[*dimension]).map(|own| shape[own]).product();
-        let (mut units, mut all) = (vec![0.0; columns], vec![0.0; rows.groups()]);
-        let weights = self.row_weights();
-        let mut count = |place: &dyn Fn(usize) -> usize, value: f64| {
-            let value = value * weights.at(place);
-            units[column(place)] += value;
-            all[rows.group(place)] += value;
+        let mut units = Units {
+            slice: slice.iter().map(|dimension| (*dimension, shape[*dimension])).collect(),
+            weights: self.row_weights(),
+            of_columns: vec![0.0; columns],
+            of_groups: vec![0.0; rows.groups()],
+            rows,
         };
         match bound.array(self.id()) {
             BoundArray::Sparse { indices, values, .. } => {
+                let indices: Vec<&[u32]> = indices.iter().map(|own| own.as_slice()).collect();
                 for (entry, value) in values.iter().enumerate() {
-                    count(&|dimension| indices[dimension][entry] as usize, *value);
+                    units.count(|dimension| indices[dimension][entry] as usize, *value);
                 }
             }
             BoundArray::Dense { values, .. } => {
                 for (cell, value) in values.iter().enumerate().filter(|(_, value)| **value != 0.0) {
                     let place = unflat(&shape, cell);
-                    count(&|dimension| place[dimension], *value);
+                    units.count(|dimension| place[dimension], *value);
                 }
             }
         }
-        (0..entries.values.len())
-            .map(|entry| {
-                let place = |dimension: usize| entries.coordinates[dimension][entry] as usize;
-                rows.at(&place) * units[column(&place)] / all[rows.group(&place)]
-            })
-            .collect()
+        let place = |entry: usize| move |dimension: usize| entries.coordinates[dimension][entry] as usize;
+        (0..entries.values.len()).map(|entry| units.expected(place(entry))).collect()
+    }
+}
+
+/// What rows of counts come to, by column and by group of rows.
+struct Units<'a> {
+    rows: RowTotals<'a>,
+    weights: RowWeights<'a>,
+    /// The dimensions within a row, with their sizes.
+    slice: Vec<(usize, usize)>,
+    of_columns: Vec<f64>,
+    of_groups: Vec<f64>,
+}
+
+impl Units<'_> {
+    fn count(&mut self, place: impl Fn(usize) -> usize, value: f64) {
+        let value = value * self.weights.at(&place);
+        let column = self.column(&place);
+        self.of_columns[column] += value;
+        self.of_groups[self.rows.group(&place)] += value;
+    }
+
+    /// Without a fit: the total of the row times the column's share of its group.
+    fn expected(&self, place: impl Fn(usize) -> usize) -> f64 {
+        let of_column = self.of_columns[self.column(&place)];
+        self.rows.at(&place) * of_column / self.of_groups[self.rows.group(&place)]
+    }
+
+    fn column(&self, place: impl Fn(usize) -> usize) -> usize {
+        self.slice.iter().fold(0, |column, (dimension, size)| column * size + place(*dimension))
     }
 }
 
@@ -399,11 +428,12 @@ fn is_sampled(number: usize, all: usize) -> bool {
     if all <= MOST {
         return true;
     }
+    let below = (u64::MAX as f64 * (MOST as f64 / all as f64)) as u64;
     let mut bits = (number as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^= bits >> 31;
-    (bits as f64) < u64::MAX as f64 * (MOST as f64 / all as f64)
+    bits < below
 }
 
 #[cfg(test)]

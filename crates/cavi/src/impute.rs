@@ -353,7 +353,7 @@ impl Writer<'_> {
         }
         let mut given: Vec<f64> = values.iter().map(|(value, _)| *value).collect();
         if let Some(own) = problem.binding.standardised.iter().find(|own| own.array == array) {
-            own.undo(&problem.equations.symbols, bound, coordinates, &mut given, None);
+            own.undo(problem, coordinates, &mut given, None);
         }
         let classes = class.as_ref().and_then(|_| self.class_labels());
         for entry in 0..mean.len() {

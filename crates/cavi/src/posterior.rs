@@ -18,6 +18,7 @@ use cavi_families::Extent;
 use cavi_files::{FileError, write_labels, write_npy, write_npy_i64, write_text_atomically};
 
 use crate::bind::Labels;
+use crate::dimensions::Declared;
 use crate::prepare::{EntryAxis, Problem};
 
 /// Writes `posterior/`, `axes/`, and what belongs to them into a directory.
@@ -47,7 +48,7 @@ pub(crate) fn write_blocks(
     write_entries(equations, &binding.entries, wanted, directory)?;
     for own in &binding.standardised {
         let name = &equations.symbols.array(own.array).name;
-        for (part, shape, values) in own.parts(&equations.symbols, &binding.bound) {
+        for (part, shape, values) in own.parts(problem.as_given()) {
             let folder = directory.join("standardised");
             write_npy(&folder.join(format!("{name}.{part}.npy")), &shape, values)?;
             for (group, shape, values) in by_group(problem, own.array, &shape, values) {
@@ -80,9 +81,10 @@ fn by_group(
     shape: &[usize],
     values: &[f64],
 ) -> Vec<(String, Vec<usize>, Vec<f64>)> {
-    let Problem { equations, binding, .. } = problem.as_given();
+    let given = problem.as_given();
+    let Problem { equations, binding, .. } = given;
     let symbols = &equations.symbols;
-    let axes = symbols.array(array).letters.iter().map(|letter| symbols.letter(*letter).axis);
+    let axes = Declared::of(given, array).into_iter().map(|own| own.axis());
     let ragged = axes.enumerate().zip(shape).find_map(|((dimension, axis), size)| {
         let starts = binding.bound.axes[axis.index()].starts.as_ref()?;
         Some((dimension, symbols.axis(axis).parent?, starts)).filter(|_| *size == binding.bound.size(axis))

@@ -43,13 +43,14 @@ impl RowTotals<'_> {
             BoundArray::Dense { values, .. } => {
                 for (cell, value) in values.iter().enumerate().filter(|(_, value)| **value != 0.0) {
                     let place = unflat(&shape, cell);
-                    let row = of.row(&|dimension| place[dimension]);
+                    let row = of.row(|dimension| place[dimension]);
                     of.totals[row] += value;
                 }
             }
             BoundArray::Sparse { indices, values, .. } => {
+                let indices: Vec<&[u32]> = indices.iter().map(|own| own.as_slice()).collect();
                 for (entry, value) in values.iter().enumerate() {
-                    let row = of.row(&|dimension| indices[dimension][entry] as usize);
+                    let row = of.row(|dimension| indices[dimension][entry] as usize);
                     of.totals[row] += value;
                 }
             }
@@ -58,7 +59,7 @@ impl RowTotals<'_> {
     }
 
     /// The total of the row of an entry, by its position in each dimension.
-    pub fn at(&self, place: &dyn Fn(usize) -> usize) -> f64 {
+    pub fn at(&self, place: impl Fn(usize) -> usize) -> f64 {
         self.totals[self.row(place)]
     }
 
@@ -68,14 +69,14 @@ impl RowTotals<'_> {
     }
 
     /// The number of the group of an entry, where slices run over ragged axes; 0 where none does.
-    pub fn group(&self, place: &dyn Fn(usize) -> usize) -> usize {
+    pub fn group(&self, place: impl Fn(usize) -> usize) -> usize {
         let ragged =
             self.dimensions.iter().enumerate().filter_map(|(at, own)| Some((at, own.size, own.groups?)));
         ragged.fold(0, |group, (dimension, size, groups)| group * size + groups[place(dimension)])
     }
 
     /// The number of the row of an entry.
-    fn row(&self, place: &dyn Fn(usize) -> usize) -> usize {
+    fn row(&self, place: impl Fn(usize) -> usize) -> usize {
         self.dimensions.iter().enumerate().fold(0, |row, (dimension, own)| {
             let position = match (own.groups, own.size) {
                 (Some(groups), _) => groups[place(dimension)],

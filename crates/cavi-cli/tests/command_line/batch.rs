@@ -93,3 +93,89 @@ fn crossed_effects_with_missing_entries_have_shards() {
         assert!((passes - sweeps).abs() < 1e-6 * sweeps.abs(), "{batch}: {passes} and {sweeps}");
     }
 }
+
+/// Two samples of a factor analysis weigh nothing, or are not observed, and make the first shard: loadings that followed from this shard alone would
+/// be those of their prior, 0, which is a saddle of the bound.
+#[test]
+fn a_first_shard_that_says_nothing_leaves_the_start_as_it_is() {
+    let directory = scratch("batch_weightless");
+    let model = "axis sample[n]\naxis feature[j]\naxis factor[k] = 1\ndata y[n, j] : real, absent = NA\ndata m[n] : multiplicity\n\
+        z[n, k] ~ Normal(0, sd = 1)\nw[j, k] ~ Normal(0, sd = 1)\ntau ~ Gamma(1, rate = 1)\n\
+        y[n, j] ~ Normal(sum[k](z[n, k] * w[j, k]), prec = tau)\n";
+    fs::write(directory.join("m.cavi"), model).unwrap();
+    let is_silent = |sample: usize| sample < 2;
+    let entry = |place: usize| {
+        let (sample, feature) = (place / 4, place % 4);
+        let value = ((sample * 5) % 7) as f64 - 3.0
+            + [0.0, 0.5, -0.4, 0.2][(sample + feature) % 4]
+            + feature as f64 / 10.0;
+        format!("{sample},{feature},{value}\n")
+    };
+    let table = |places: std::ops::Range<usize>| places.map(entry).collect::<String>();
+    fs::write(directory.join("y.csv"), format!("sample,feature,y\n{}", table(0..48))).unwrap();
+    fs::write(directory.join("observed.csv"), format!("sample,feature,y\n{}", table(8..48))).unwrap();
+    let weights: String =
+        (0..12).map(|sample| format!("{sample},{}\n", u8::from(!is_silent(sample)))).collect();
+    fs::write(directory.join("weights.csv"), format!("sample,m\n{weights}")).unwrap();
+    let labels: String = (0..12).map(|sample| format!("{sample}\n")).collect();
+    fs::write(directory.join("samples.txt"), labels).unwrap();
+    let bound = |data: &[&str], batch: &str| {
+        let fit = [
+            "fit",
+            "m.cavi",
+            "--labels",
+            "sample=samples.txt",
+            "--tol",
+            "1e-12",
+            "--sweeps",
+            "5000",
+            "--force",
+            "--out",
+            "o",
+        ];
+        let output = cavi(&directory, &[&fit[..], data, &["--batch", batch]].concat());
+        assert!(output.status.success(), "{data:?} {batch}: {}", text(&output.stderr));
+        let trace = fs::read_to_string(directory.join("o/trace.csv")).unwrap();
+        trace.lines().last().unwrap().split(',').nth(1).unwrap().parse::<f64>().unwrap()
+    };
+    for data in [&["--data", "y=y.csv", "--data", "m=weights.csv"][..], &["--data", "y=observed.csv"]] {
+        let (sweeps, passes) = (bound(data, "none"), bound(data, "sample=6"));
+        assert!((passes - sweeps).abs() < 1e-6 * sweeps.abs(), "{data:?}: {passes} and {sweeps}");
+    }
+}
+
+/// Learned concentrations are points that climb: their objective has sums over rows beside how many rows there are, and no maximum where the
+/// sums are those of one shard. Passes come to the bound that sweeps come to.
+#[test]
+fn learned_concentrations_wait_for_all_shards() {
+    let directory = scratch("batch_concentrations");
+    let model = "axis row[i]\naxis col[j]\ndata wt[i] : multiplicity\ndata x[i, j] : count\nal[j] ~ Exponential(1)\n\
+        p[i, :j] ~ Dirichlet(al[j])\nx[i, :j] ~ Multinomial(p[i, :j])\nposterior { point al }\n";
+    fs::write(directory.join("m.cavi"), model).unwrap();
+    let row = |row: usize| {
+        let cells: Vec<String> =
+            (0..4).map(|column| ((row * (column + 2) + column) % (3 + column)).to_string()).collect();
+        format!("r{row},{}\n", cells.join(","))
+    };
+    fs::write(directory.join("x.csv"), format!("row,a,b,c,d\n{}", (0..30).map(row).collect::<String>()))
+        .unwrap();
+    let ones: String = (0..30).map(|row| format!("r{row},1\n")).collect();
+    fs::write(directory.join("wt.csv"), format!("row,wt\n{ones}")).unwrap();
+    let bound = |options: &[&str]| {
+        let fit = [
+            "fit", "m.cavi", "--data", "x=x.csv", "--tol", "1e-12", "--sweeps", "5000", "--force", "--out",
+            "o",
+        ];
+        let output = cavi(&directory, &[&fit[..], options].concat());
+        assert!(output.status.success(), "{options:?}: {}", text(&output.stderr));
+        let trace = fs::read_to_string(directory.join("o/trace.csv")).unwrap();
+        trace.lines().last().unwrap().split(',').nth(1).unwrap().parse::<f64>().unwrap()
+    };
+    let sweeps = bound(&[]);
+    for options in
+        [&["--batch", "row"][..], &["--batch", "row=3"], &["--data", "wt=wt.csv", "--batch", "row=9"]]
+    {
+        let passes = bound(options);
+        assert!((passes - sweeps).abs() < 1e-6 * sweeps.abs(), "{options:?}: {passes} and {sweeps}");
+    }
+}

@@ -313,7 +313,20 @@ fn pages_say_where_their_squares_hold() {
         y[n] ~ Normal(m, prec = log(x[n])^2)\n";
     let teams = "axis node[i, j]\naxis team[a]\ndata k[i] : index team\ndata y[i, j] : count, i != j\n\
         w[a] ~ Gamma(2, rate = 1)\ny[i, j] ~ Poisson(w[k[i]] * w[k[j]])\n";
-    for (name, program) in [("restricted", restricted), ("even", even), ("logs", logs), ("teams", teams)] {
+    // Two elements of a joint Normal that meet once, in one order.
+    let players = "axis player[i, j]\ndata x[i, j] : real, i < j\ns[i] ~ Normal(0, sd = 1)\n\
+        x[i, j] ~ Normal(s[i] - s[j], sd = 1)\nposterior { q(s[:i]) }\n";
+    let walk = "axis time[t]\ndata prev[t] : index time\ndata y[t] : real\nf[t] ~ Normal(0, sd = 1)\n\
+        y[t] ~ Normal(f[t] - 0.8 * f[prev[t]], sd = 1)\nposterior { q(f[:t]) }\n";
+    let programs = [
+        ("restricted", restricted),
+        ("even", even),
+        ("logs", logs),
+        ("teams", teams),
+        ("players", players),
+        ("walk", walk),
+    ];
+    for (name, program) in programs {
         let directory = scratch(&format!("pages_{name}"));
         fs::write(directory.join("own.cavi"), program).unwrap();
         let output = cavi(&directory, &["derive", "own.cavi", "--verify"]);

@@ -339,3 +339,124 @@ fn rows_are_not_scored_by_what_was_fitted_to_them_where_data_are_missing() {
         (0..40).map(|n| log_normal(new_y(n), 4.0 * v * new_y(n), 1.0 + 4.0 * v)).sum::<f64>() / 40.0;
     close(scored["per_unit"].as_f64().unwrap(), expected, 0.03);
 }
+
+/// Entries of a long table whose class is that of their item: what was seen of an item tells the class of an entry that was not.
+#[test]
+fn a_class_reached_through_index_data_is_that_of_the_fit() {
+    let directory = scratch("scored_classes_of_items");
+    let program = "axis t[t]\naxis item[i] = 4\naxis class[k] = 2\ndata it[t] : index item\ndata x[t] : real, absent = NA\npi[:k] ~ Dirichlet(1)\n\
+        mu[k] ~ Normal(0, sd = 10)\nz[i] ~ Categorical(pi)\nx[t] ~ Normal(mu[z[it[t]]], sd = 1)\n";
+    write(
+        &directory,
+        &[
+            ("m.cavi", program),
+            ("x.csv", "t,x\na,-5\nb,-5.2\nc,-4.9\nd,5\ne,5.1\nf,4.9\ng,\nh,\n"),
+            ("it.csv", "t,it\na,0\nb,0\nc,1\nd,2\ne,2\nf,3\ng,1\nh,3\n"),
+        ],
+    );
+    run(&directory, "fit m.cavi --data x=x.csv --data it=it.csv --restarts 5 --out o --tol 1e-12");
+    run(&directory, "impute o");
+    let (low, high, sd) = (-15.1 / 3.01, 15.0 / 3.01, (1.0 + 1.0_f64 / 3.01).sqrt());
+    let found = imputed(&directory, "o/imputed/x.csv");
+    for ((mean, deviation), expected) in found.iter().zip([low, high]) {
+        close(*mean, expected, 1e-3);
+        close(*deviation, sd, 0.05);
+    }
+    assert_eq!(found.len(), 2);
+}
+
+/// Columns in units of their own, `scale over`, with a latent for each entry: of a long table, over whose entries the program is run, the answers
+/// are those of the same numbers as a matrix.
+#[test]
+fn standardised_data_with_a_latent_at_each_entry_are_in_the_units_of_their_columns() {
+    let directory = scratch("scored_standardised_entries");
+    let program = "axis row[i]\naxis col[j]\ndata x[i, j] : real, absent = NA, center over i, scale over i\n\
+        m[j] ~ Normal(0, sd = 1)\nu[i, j] ~ Gamma(2, rate = 2)\nx[i, j] ~ Normal(m[j], prec = u[i, j])\n";
+    let value = |row: usize, column: usize| {
+        let noise = ((row * 7 + column * 3) % 5) as f64 - 2.0;
+        [0.0, 1000.0, -50.0][column]
+            + [1.0, 20.0, 0.1][column] * (noise + f64::from(u8::from(row == 4)) * 9.0)
+    };
+    let is_missing = |row: usize, column: usize| (row, column) == (1, 0) || (row, column) == (3, 2);
+    let (mut wide, mut long) = ("row,a,b,c\n".to_owned(), "row,col,x\n".to_owned());
+    for row in 0..8 {
+        let mut cells = vec![format!("r{row}")];
+        for (column, label) in ["a", "b", "c"].into_iter().enumerate() {
+            let own = value(row, column);
+            cells.push(if is_missing(row, column) { String::new() } else { format!("{own}") });
+            if !is_missing(row, column) {
+                long += &format!("r{row},{label},{own}\n");
+            }
+        }
+        wide += &(cells.join(",") + "\n");
+    }
+    write(&directory, &[("m.cavi", program), ("wide.csv", &wide), ("long.csv", &long)]);
+    let answers = |form: &str| {
+        let line = format!("fit m.cavi --data x={form}.csv --tol 1e-13 --sweeps 5000 --out {form}");
+        let elbo = json(&directory, &line)["elbo"].as_f64().unwrap();
+        let file = |name: &str| fs::read(directory.join(form).join("standardised").join(name)).unwrap();
+        run(&directory, &format!("impute {form} --all"));
+        let table = fs::read_to_string(directory.join(form).join("imputed/x.csv")).unwrap();
+        let mut lines: Vec<String> = table.lines().skip(1).map(str::to_owned).collect();
+        lines.sort();
+        (elbo, [file("x.center.npy"), file("x.scale.npy")], lines)
+    };
+    let ((elbo, files, expected), (found, others, lines)) = (answers("wide"), answers("long"));
+    close(found, elbo, 1e-7);
+    assert_eq!(files, others);
+    // Entries that are not listed have no latent of their own in a long table.
+    let listed = |line: &&String| !line.starts_with("r1,a,") && !line.starts_with("r3,c,");
+    let expected: Vec<&String> = expected.iter().filter(listed).collect();
+    assert_eq!(expected.len(), lines.len());
+    for (own, other) in expected.into_iter().zip(&lines) {
+        let numbers =
+            |line: &str| line.split(',').skip(2).map(|own| own.parse::<f64>().unwrap()).collect::<Vec<_>>();
+        assert_eq!(own.split(',').take(2).collect::<Vec<_>>(), other.split(',').take(2).collect::<Vec<_>>());
+        close(numbers(other)[0], numbers(own)[0], 1e-6 * numbers(own)[0].abs().max(1.0));
+    }
+}
+
+/// Rows under a MultivariateNormal that are held out, of data that are centred and scaled: those of the numbers that were standardised beforehand by what is
+/// left, and as probable, less the logs of the scales.
+#[test]
+fn standardised_rows_that_are_held_out_are_standardised_as_wholes() {
+    let directory = scratch("scored_standardised_rows");
+    let program = |own: &str| {
+        format!(
+            "axis row[n]\naxis dim[a, b] = 2\ndata y[n, a] : real, absent = NA{own}\nmu[a] ~ Normal(0, sd = 10)\n\
+             lam[:a, :b] ~ Wishart(4, 0.25 * [a == b])\ny[n, :a] ~ MultivariateNormal(mu[a], prec = lam[a, b])\n"
+        )
+    };
+    let rows: Vec<[f64; 2]> = (0..12)
+        .map(|row| [f64::from(row * 5 % 7) * 10.0 + 300.0, f64::from(row * row % 11) / 4.0 - 2.0])
+        .collect();
+    let kept = &rows[..9];
+    let of = |column: usize| {
+        let mean = kept.iter().map(|row| row[column]).sum::<f64>() / 9.0;
+        let square = kept.iter().map(|row| (row[column] - mean).powi(2)).sum::<f64>() / 9.0;
+        (mean, square.sqrt())
+    };
+    let moments = [of(0), of(1)];
+    let table = |number: &dyn Fn(usize, f64) -> f64| {
+        let line =
+            |(row, own): (usize, &[f64; 2])| format!("r{row},{},{}\n", number(0, own[0]), number(1, own[1]));
+        format!("row,p,q\n{}", rows.iter().enumerate().map(line).collect::<String>())
+    };
+    write(
+        &directory,
+        &[
+            ("as_given.cavi", &program(", center over n, scale over n")),
+            ("before.cavi", &program("")),
+            ("y.csv", &table(&|_, own| own)),
+            ("standard.csv", &table(&|column, own| (own - moments[column].0) / moments[column].1)),
+            ("hidden.csv", "row,dim\nr9,p\nr9,q\nr10,p\nr10,q\nr11,p\nr11,q\n"),
+        ],
+    );
+    let score = |line: &str| {
+        let own = json(&directory, &format!("{line} --heldout y=hidden.csv --tol 1e-12 --force --out o"));
+        own["heldout"]["y"]["log_predictive"].as_f64().unwrap()
+    };
+    let expected = score("fit before.cavi --data y=standard.csv");
+    close(score("fit as_given.cavi --data y=y.csv"), expected, 1e-6);
+    run(&directory, "score o --data y=y.csv");
+}

@@ -10,7 +10,7 @@
 //! order of these visits ([`Pattern::in_strips`]) are read one after another, two bytes of each: its column less the first of
 //! its strip, as the grid knows the rest.
 //!
-//! Of more than [`SLAB`] entries the rows of each chunk are cut into slabs, and all chunks visit all groups in a slab before any of them comes to its next:
+//! Of more than 8 million entries the rows of each chunk are cut into slabs, and all chunks visit all groups in a slab before any of them comes to its next:
 //! entries in the order of rows are then read from afar once, not once for each group, which matters where they lie in a file larger than memory.
 //!
 //! A *filled* pattern ([`Pattern::filled`]) has an entry in most places of its rows and columns, and none has two. It has a

@@ -238,13 +238,19 @@ fn partly_missing(
             }
         }
         BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
+            let is_seen = |entry: usize| observed.as_ref().is_none_or(|observed| observed[entry]);
+            let key_of = |entry: usize| key(&|dimension| indices[dimension][entry] as usize);
             if *unlisted_zero {
-                return None;
-            }
-            for entry in
-                (0..values.len()).filter(|entry| observed.as_ref().is_none_or(|observed| observed[*entry]))
-            {
-                *seen.entry(key(&|dimension| indices[dimension][entry] as usize)).or_default() += 1;
+                // What is not listed is observed: all of a slice that has no missing entry.
+                for entry in (0..values.len()).filter(|entry| !is_seen(*entry)) {
+                    let observed = seen.entry(key_of(entry)).or_insert(width);
+                    *observed -= 1;
+                }
+                seen.retain(|_, observed| *observed > 0);
+            } else {
+                for entry in (0..values.len()).filter(|entry| is_seen(*entry)) {
+                    *seen.entry(key_of(entry)).or_default() += 1;
+                }
             }
         }
     }

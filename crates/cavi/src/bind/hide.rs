@@ -602,26 +602,34 @@ impl Taken<'_> {
 
     /// Every element that is hidden, with its value.
     fn elements(&self, hidden: &Hidden) -> Vec<Entry> {
-        let shape = &self.target.shape;
-        let width: usize = self.whole.iter().map(|dimension| shape[*dimension]).product();
-        let others: Vec<usize> =
-            (0..shape.len()).filter(|dimension| !self.whole.contains(dimension)).collect();
-        let mut elements = Vec::with_capacity(hidden.values.len());
-        for (number, value) in hidden.values.iter().enumerate() {
-            let (entry, mut rest) = (number / width.max(1), number % width.max(1));
-            let mut place = vec![0; shape.len()];
-            for (column, dimension) in hidden.coordinates.iter().zip(&others) {
-                place[*dimension] = column[entry];
-            }
-            for dimension in self.whole.iter().rev() {
-                place[*dimension] = (rest % shape[*dimension].max(1)) as u32;
-                rest /= shape[*dimension].max(1);
-            }
-            elements.push((place, *value));
-        }
+        let place = |number: usize| place_of(&hidden.coordinates, &self.target.shape, self.whole, number);
+        let values = hidden.values.iter().enumerate();
+        let mut elements: Vec<Entry> = values.map(|(number, value)| (place(number), *value)).collect();
         elements.sort_by(|left, right| left.0.cmp(&right.0));
         elements
     }
+}
+
+/// The place in an array of this shape of a hidden value, by its number among the values. Of slices that are hidden as a whole, over these
+/// dimensions, the coordinates are those of the others, and the values stand in C order.
+pub(super) fn place_of(
+    coordinates: &[Vec<u32>],
+    shape: &[usize],
+    whole: &[usize],
+    number: usize,
+) -> Vec<u32> {
+    let width: usize = whole.iter().map(|dimension| shape[*dimension]).product();
+    let (entry, mut rest) = (number / width.max(1), number % width.max(1));
+    let others = (0..shape.len()).filter(|dimension| !whole.contains(dimension));
+    let mut place = vec![0; shape.len()];
+    for (column, dimension) in coordinates.iter().zip(others) {
+        place[dimension] = column[entry];
+    }
+    for dimension in whole.iter().rev() {
+        place[*dimension] = (rest % shape[*dimension].max(1)) as u32;
+        rest /= shape[*dimension].max(1);
+    }
+    place
 }
 
 /// The files of an array.

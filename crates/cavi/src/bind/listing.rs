@@ -49,11 +49,17 @@ impl Listing {
         let own: Vec<&Piece> = own.iter().map(|piece| &**piece).collect();
         let own = own.as_slice();
         listing.restrict(target, own)?;
-        match spill.filter(|_| !in_file_order && listing.values.is_mapped()) {
-            Some(directory) => listing.sort_outside(target, directory)?,
-            None => listing.sort(target, in_file_order),
-        }
-        let added = listing.merge(target, own)?;
+        let added = match listing.ascends() {
+            // Sorted, and none stands twice.
+            true => 0,
+            false => {
+                match spill.filter(|_| !in_file_order && listing.values.is_mapped()) {
+                    Some(directory) => listing.sort_outside(target, directory)?,
+                    None => listing.sort(target, in_file_order),
+                }
+                listing.merge(target, own)?
+            }
+        };
         let in_file_order = in_file_order.then(|| listing.in_file_order());
         Ok(Listed { array: listing.finish(target, own)?, in_file_order, added })
     }
@@ -172,6 +178,15 @@ impl Listing {
         columns.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
     }
 
+    /// Whether each entry stands after the one before it, by coordinates.
+    fn ascends(&self) -> bool {
+        let columns: Vec<&[u32]> = self.columns.iter().map(Numbers::as_slice).collect();
+        (1..self.values.len()).all(|entry| {
+            let apart = columns.iter().find(|column| column[entry - 1] != column[entry]);
+            apart.is_some_and(|column| column[entry - 1] < column[entry])
+        })
+    }
+
     /// Sorts by coordinates; entries at the same place keep the order of the file. Where they come from is kept if it is asked for,
     /// or if entries that stand twice are to be refused.
     ///
@@ -179,9 +194,6 @@ impl Listing {
     /// no more memory than two columns of positions, which are made from it again.
     fn sort(&mut self, target: &Target<'_>, keeps_sources: bool) {
         let length = self.values.len();
-        if (1..length).all(|entry| self.compare(entry - 1, entry).is_lt()) {
-            return;
-        }
         let bits = |most: usize| usize::BITS - most.leading_zeros();
         let of_entry = bits(length - 1);
         if target.cells().is_some_and(|cells| bits(cells.saturating_sub(1)) + of_entry <= u64::BITS) {
@@ -246,9 +258,6 @@ impl Listing {
         /// As many entries are sorted in memory at a time.
         const RUN: usize = 1 << 21;
         let length = self.values.len();
-        if (1..length).all(|entry| self.compare(entry - 1, entry).is_lt()) {
-            return Ok(());
-        }
         if target.cells().is_none() {
             self.sort(target, false);
             return Ok(());

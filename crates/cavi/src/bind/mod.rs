@@ -248,11 +248,12 @@ pub(crate) fn bind_in_part(
     let (mut read, mut poor) = (Vec::new(), Vec::new());
     for (id, bound) in given.iter().filter_map(|id| Some((*id, arrays[id.index()].as_ref()?))) {
         let target = Target::new(symbols, &axes, id);
-        read.push(read_back::line(&target, bound, added[id.index()]));
+        let tally = read_back::Tally::of(&target, bound);
+        read.push(read_back::line(&target, &tally, added[id.index()]));
         read.extend(of_texts.iter().filter(|own| own.0 == id).map(|own| own.1.clone()));
         // New rows need not have every column.
         if part.frozen.is_none() && symbols.array(id).kind == ArrayKind::Data && !is_fixed(id) {
-            poor.extend(read_back::poor_positions(&target, &axes, bound));
+            poor.extend(read_back::poor_positions(&target, &axes, (bound, &tally)));
         }
     }
 
@@ -270,8 +271,11 @@ pub(crate) fn bind_in_part(
         };
         let fixed = part.frozen.and_then(|frozen| frozen.standardised.iter().find(|own| own.array == id));
         let own = standardise::standardise(&target, bound, fixed)?;
-        if let (Some(own), Some(taken)) = (&own, &mut taken) {
-            standardise::standardise_entries(&target, own, &taken.coordinates, &mut taken.values);
+        if let (Some(own), Some(taken), Some(place)) = (&own, &mut taken, place) {
+            let Hidden { coordinates, values, .. } = taken;
+            let whole = &part.hide[place].whole;
+            let at = |number: usize| hide::place_of(coordinates, &target.shape, whole, number);
+            standardise::standardise_entries(&target, own, at, values);
         }
         if let (Some(place), Some(taken)) = (place, taken) {
             hidden[place] = Some(taken);

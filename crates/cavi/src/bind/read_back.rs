@@ -20,7 +20,7 @@ const LONGEST: usize = 32;
 const GROUPS: usize = 6;
 
 /// The line of an array, of whose entries so many stood a second time and were added to the first.
-pub(super) fn line(target: &Target<'_>, bound: &BoundArray, added: usize) -> String {
+pub(super) fn line(target: &Target<'_>, tally: &Tally, added: usize) -> String {
     let axes: Vec<String> = target.array.letters.iter().map(|letter| axis(target, *letter)).collect();
     let what = if axes.is_empty() { "one number".to_owned() } else { axes.join(" x ") };
     let again = match added {
@@ -28,7 +28,7 @@ pub(super) fn line(target: &Target<'_>, bound: &BoundArray, added: usize) -> Str
         1 => " (1 line stands a second time, and is added to the first)".to_owned(),
         _ => format!(" ({} lines stand a second time, and are added to the first)", grouped(added as f64)),
     };
-    format!("{}: {what}, {}{again}", target.array.name, entries(target, bound))
+    format!("{}: {what}, {}{again}", target.array.name, entries(target, tally))
 }
 
 /// `96 type (A[C>A]A, A[C>A]C, ...)`; of a ragged axis `30 feature in view (rna 20, protein 10)`.
@@ -77,7 +77,7 @@ fn shortened(label: &str) -> String {
 }
 
 /// What the entries of an array come to.
-struct Tally {
+pub(super) struct Tally {
     entries: usize,
     zeros: usize,
     missing: usize,
@@ -89,7 +89,8 @@ struct Tally {
 }
 
 impl Tally {
-    fn of(target: &Target<'_>, bound: &BoundArray) -> Tally {
+    /// Goes through all entries that are held.
+    pub fn of(target: &Target<'_>, bound: &BoundArray) -> Tally {
         let labels = match target.array.support {
             Support::Index(axis) => target.axes.bound[axis.index()].size,
             _ => 0,
@@ -141,15 +142,14 @@ impl Tally {
 }
 
 /// `9,412 entries, 188 zeros, 0 missing, sum 183,916`
-fn entries(target: &Target<'_>, bound: &BoundArray) -> String {
-    let tally = Tally::of(target, bound);
+fn entries(target: &Target<'_>, tally: &Tally) -> String {
     let mut parts = vec![counted(tally.entries, "entry", "entries")];
     if target.array.absent.zero {
         parts.push(counted(tally.zeros, "zero", "zeros"));
     }
     parts.push(format!("{} missing", grouped(tally.missing as f64)));
     if tally.entries > 0 {
-        parts.push(values(target, &tally));
+        parts.push(values(target, tally));
     }
     parts.join(", ")
 }
@@ -207,9 +207,15 @@ pub(super) fn grouped(value: f64) -> String {
 
 /// For each dimension of an array with rows and columns, the positions without an observed entry (of data with `absent = 0`:
 /// without one that is not 0), and of measurements those whose observed entries, two or more, are all equal.
-pub(super) fn poor_positions(target: &Target<'_>, axes: &Axes, bound: &BoundArray) -> Vec<String> {
+pub(super) fn poor_positions(
+    target: &Target<'_>,
+    axes: &Axes,
+    (bound, tally): (&BoundArray, &Tally),
+) -> Vec<String> {
     let array = target.array;
-    let measures = matches!(array.support, Support::Real | Support::Positive | Support::Nonnegative);
+    // Of measurements equal ones are told.
+    let measures = matches!(array.support, Support::Real | Support::Positive | Support::Nonnegative)
+        && !array.absent.zero;
     let mut warnings = Vec::new();
     let axis_of = |letter: &LetterId| target.symbols.letter(*letter).axis;
     let distinct: BTreeSet<AxisId> = array.letters.iter().map(axis_of).collect();
@@ -217,18 +223,21 @@ pub(super) fn poor_positions(target: &Target<'_>, axes: &Axes, bound: &BoundArra
     if array.letters.len() < 2 || distinct.len() < array.letters.len() || target.shape.contains(&0) {
         return warnings;
     }
-    if let Some(warning) = of_one_value(target, bound) {
+    if let Some(warning) = of_one_value(target, tally) {
         return vec![warning];
     }
     for (dimension, letter) in array.letters.iter().enumerate() {
         let mut counts = vec![0usize; target.shape[dimension]];
-        let mut ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); target.shape[dimension]];
-        for_each_observed(target, bound, dimension, &mut |position, value| {
+        let nothing = (f64::INFINITY, f64::NEG_INFINITY);
+        let mut ranges = vec![nothing; if measures { target.shape[dimension] } else { 0 }];
+        for_each_observed(target, bound, dimension, |position, value| {
             if array.absent.zero && value == 0.0 {
                 return;
             }
             counts[position] += 1;
-            ranges[position] = (ranges[position].0.min(value), ranges[position].1.max(value));
+            if let Some(range) = ranges.get_mut(position) {
+                *range = (range.0.min(value), range.1.max(value));
+            }
         });
         let axis = target.symbols.letter(*letter).axis;
         let name = &target.symbols.axis(axis).name;
@@ -265,10 +274,8 @@ pub(super) fn poor_positions(target: &Target<'_>, axes: &Axes, bound: &BoundArra
             };
             warnings.push(say(empty, what));
         }
-        let alike = of(&|position| {
-            let (least, most) = ranges[position];
-            measures && !array.absent.zero && counts[position] > 1 && least == most
-        });
+        let is_one_value = |position: usize| ranges.get(position).is_some_and(|(least, most)| least == most);
+        let alike = of(&|position| counts[position] > 1 && is_one_value(position));
         if !alike.is_empty() && alike.len() < all {
             let what = if alike.len() == 1 { "has equal entries" } else { "have equal entries" };
             warnings.push(say(alike, what));
@@ -278,8 +285,7 @@ pub(super) fn poor_positions(target: &Target<'_>, axes: &Axes, bound: &BoundArra
 }
 
 /// Data all of whose entries are 0, or one number: no model finds anything in them.
-fn of_one_value(target: &Target<'_>, bound: &BoundArray) -> Option<String> {
-    let tally = Tally::of(target, bound);
+fn of_one_value(target: &Target<'_>, tally: &Tally) -> Option<String> {
     let name = &target.array.name;
     let counts = matches!(target.array.support, Support::Count | Support::Binary);
     if tally.entries == 0 && tally.zeros > 1 {
@@ -299,7 +305,7 @@ fn for_each_observed(
     target: &Target<'_>,
     bound: &BoundArray,
     dimension: usize,
-    see: &mut dyn FnMut(usize, f64),
+    mut see: impl FnMut(usize, f64),
 ) {
     let seen = |mask: &Option<Vec<bool>>, entry: usize| mask.as_ref().is_none_or(|mask| mask[entry]);
     match bound {
@@ -312,9 +318,9 @@ fn for_each_observed(
             }
         }
         BoundArray::Sparse { indices, values, observed, .. } => {
-            for (entry, value) in values.iter().enumerate() {
+            for (entry, (position, value)) in indices[dimension].iter().zip(values).enumerate() {
                 if seen(observed, entry) {
-                    see(indices[dimension][entry] as usize, *value);
+                    see(*position as usize, *value);
                 }
             }
         }

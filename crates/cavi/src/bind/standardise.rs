@@ -2,12 +2,14 @@
 //! then divide by their standard deviation (divisor n; 0 counts as 1).
 
 use cavi_algebra::evaluate::Accumulator;
-use cavi_algebra::{ArrayId, LetterId, Symbols};
-use cavi_executor::{Bound, BoundArray};
+use cavi_algebra::{ArrayId, LetterId};
+use cavi_executor::BoundArray;
 
 use super::compute::LARGEST_DENSE;
 use super::data_error::DataError;
 use super::place::Target;
+use crate::dimensions::Over;
+use crate::prepare::Problem;
 
 /// What was subtracted and divided by, for the files of a fit.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,56 +23,39 @@ pub struct Standardised {
 }
 
 impl Standardised {
-    /// What was subtracted (`center`) and divided by (`scale`), each with the shape of the array, in which the letter over
-    /// which it was taken has length 1 (a ragged one the number of its groups).
-    pub fn parts(&self, symbols: &Symbols, bound: &Bound) -> Vec<(&'static str, Vec<usize>, &[f64])> {
-        let shape = |letter: LetterId| -> Vec<usize> {
-            let own = |other: &LetterId| match *other == letter {
-                true => {
-                    let axis = &bound.axes[symbols.letter(letter).axis.index()];
-                    axis.starts.as_ref().map_or(1, |starts| starts.len() - 1)
-                }
-                false => bound.size_of(symbols, *other),
-            };
-            symbols.array(self.array).letters.iter().map(own).collect()
-        };
+    /// What was subtracted (`center`) and divided by (`scale`), each with its shape ([`Over::shape`]).
+    pub(crate) fn parts(&self, problem: &Problem) -> Vec<(&'static str, Vec<usize>, &[f64])> {
         let parts = [("center", &self.centre), ("scale", &self.scale)];
         let given = parts.into_iter().filter_map(|(name, part)| Some((name, part.as_ref()?)));
-        given.map(|(name, (letter, values))| (name, shape(*letter), values.as_slice())).collect()
+        let shape = |letter: &LetterId| Over::of(problem, self.array, *letter).shape();
+        given.map(|(name, (letter, values))| (name, shape(letter), values.as_slice())).collect()
     }
 
-    /// Takes means of entries at these coordinates, and their standard deviations, back to the units in which the data were given.
+    /// Takes means of entries at these coordinates of the array as it is held, and their standard deviations, back to the units in which the data
+    /// were given.
     pub(crate) fn undo(
         &self,
-        symbols: &Symbols,
-        bound: &Bound,
+        problem: &Problem,
         coordinates: &[Vec<u32>],
         means: &mut [f64],
         mut deviations: Option<&mut [f64]>,
     ) {
-        let letters = &symbols.array(self.array).letters;
-        let groups = |over: LetterId| {
-            let dimension = letters.iter().position(|own| *own == over).unwrap_or(0);
-            let axis = &bound.axes[symbols.letter(over).axis.index()];
-            let mut sizes: Vec<usize> = letters.iter().map(|own| bound.size_of(symbols, *own)).collect();
-            sizes[dimension] = axis.starts.as_ref().map_or(1, |starts| starts.len() - 1);
-            Groups { dimension, parent: axis.parent.clone(), sizes }
+        let at = |over: &Over<'_>, entry: usize| {
+            over.group_at(&|dimension| coordinates[dimension][entry] as usize)
         };
-        let at =
-            |groups: &Groups, entry: usize| groups.of(|dimension| coordinates[dimension][entry] as usize);
-        if let Some((over, scales)) = &self.scale {
-            let groups = groups(*over);
+        if let Some((letter, scales)) = &self.scale {
+            let over = Over::of(problem, self.array, *letter);
             for (entry, mean) in means.iter_mut().enumerate() {
-                let scale = scales[at(&groups, entry)];
+                let scale = scales[at(&over, entry)];
                 *mean *= scale;
                 if let Some(deviations) = deviations.as_deref_mut() {
                     deviations[entry] *= scale;
                 }
             }
         }
-        if let Some((over, centres)) = &self.centre {
-            let groups = groups(*over);
-            means.iter_mut().enumerate().for_each(|(entry, mean)| *mean += centres[at(&groups, entry)]);
+        if let Some((letter, centres)) = &self.centre {
+            let over = Over::of(problem, self.array, *letter);
+            means.iter_mut().enumerate().for_each(|(entry, mean)| *mean += centres[at(&over, entry)]);
         }
     }
 }
@@ -118,25 +103,24 @@ pub(super) fn standardise(
     Ok(Some(standardised))
 }
 
-/// Standardises single entries of an array by the numbers that its other entries were standardised by.
+/// Standardises what was taken out of an array by the numbers that its other entries were standardised by: elements, each with its place and its value.
 pub(super) fn standardise_entries(
     target: &Target<'_>,
     by: &Standardised,
-    coordinates: &[Vec<u32>],
+    place: impl Fn(usize) -> Vec<u32>,
     values: &mut [f64],
 ) {
-    let groups = |letter: LetterId| Groups::new(target, letter);
+    let group = |groups: &Groups, entry: usize| {
+        let place = place(entry);
+        groups.of(|dimension| place[dimension] as usize)
+    };
     if let Some((letter, means)) = &by.centre {
-        let groups = groups(*letter);
-        for (entry, value) in values.iter_mut().enumerate() {
-            *value -= means[groups.of(|dimension| coordinates[dimension][entry] as usize)];
-        }
+        let groups = Groups::new(target, *letter);
+        values.iter_mut().enumerate().for_each(|(entry, value)| *value -= means[group(&groups, entry)]);
     }
     if let Some((letter, deviations)) = &by.scale {
-        let groups = groups(*letter);
-        for (entry, value) in values.iter_mut().enumerate() {
-            *value /= deviations[groups.of(|dimension| coordinates[dimension][entry] as usize)];
-        }
+        let groups = Groups::new(target, *letter);
+        values.iter_mut().enumerate().for_each(|(entry, value)| *value /= deviations[group(&groups, entry)]);
     }
 }
 

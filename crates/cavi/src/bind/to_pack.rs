@@ -61,8 +61,9 @@ pub(crate) fn to_pack(model: &Model, inputs: &Inputs) -> Result<ToPack, Vec<Data
         let id = ArrayId::from(index);
         let Some(array) = array.filter(|_| symbols.array(id).kind == ArrayKind::Data) else { continue };
         let target = Target::new(symbols, &axes, id);
-        read.push(read_back::line(&target, &array, added[index]));
-        warnings.extend(read_back::poor_positions(&target, &axes, &array));
+        let tally = read_back::Tally::of(&target, &array);
+        read.push(read_back::line(&target, &tally, added[index]));
+        warnings.extend(read_back::poor_positions(&target, &axes, (&array, &tally)));
         placed.push((
             id,
             match listed {

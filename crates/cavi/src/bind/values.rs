@@ -21,13 +21,12 @@ pub(crate) fn misfit(support: Support, value: f64) -> Option<&'static str> {
             (value >= 0.0 && value.is_finite(), "a finite number, 0 or greater")
         }
         Support::Unit => ((0.0..=1.0).contains(&value), "a number from 0 to 1"),
-        Support::Count => (
-            value >= 0.0 && value.fract() == 0.0 && value.is_finite(),
-            "a count: a whole number, 0 or greater",
-        ),
+        Support::Count => {
+            (value >= 0.0 && is_whole(value) && value.is_finite(), "a count: a whole number, 0 or greater")
+        }
         Support::Binary => (value == 0.0 || value == 1.0, "0 or 1"),
         Support::Index(_) => (
-            value >= 0.0 && value.fract() == 0.0 && value < f64::from(u32::MAX),
+            value >= 0.0 && is_whole(value) && value < f64::from(u32::MAX),
             "a position from 0, or -1 or NaN if it is missing",
         ),
         Support::Multiplicity => {
@@ -37,9 +36,16 @@ pub(crate) fn misfit(support: Support, value: f64) -> Option<&'static str> {
     (!fits).then_some(expected)
 }
 
-/// What a count is that was rounded when it was read, or may have been: from 2^53 on not every whole number is a double.
+/// From 2^53 on every double is a whole number, and not every whole number is a double.
+const FIRST: f64 = 9_007_199_254_740_992.0;
+
+/// Whether a number is whole, without a call of the system's library for each of many numbers.
+fn is_whole(value: f64) -> bool {
+    value.abs() >= FIRST || (value as i64) as f64 == value
+}
+
+/// What a count is that was rounded when it was read, or may have been.
 pub(super) fn rounded(support: Support, value: f64) -> Option<&'static str> {
-    const FIRST: f64 = 9_007_199_254_740_992.0;
     (support == Support::Count && value >= FIRST)
         .then_some("a count below 2^53, for larger whole numbers are rounded")
 }
@@ -96,7 +102,7 @@ pub(super) fn values<'a>(
     };
     // Positions are missing where they are -1.
     let index = matches!(array.support, Support::Index(_));
-    let values = match values.iter().any(|value| *value == -1.0) && index {
+    let values = match index && values.contains(&-1.0) {
         true => {
             Cow::Owned(values.iter().map(|value| if *value == -1.0 { f64::NAN } else { *value }).collect())
         }

@@ -114,7 +114,7 @@ pub(super) fn groups(
     for cell in 0..shape.iter().product() {
         let place = unflat(&shape, cell);
         let (value, true) = data.entry(&shape, &place) else { continue };
-        let weight = weights.at(&|dimension| place[dimension]);
+        let weight = weights.at(|dimension| place[dimension]);
         if !existing.is_there(&place) || weight == 0.0 || !is_first(&place) {
             continue;
         }
@@ -166,14 +166,13 @@ pub(super) fn groups(
 
 /// Of data that the fit centres or scales, for each cell the number that a 0 stands for and that of which it is a multiple.
 fn units(problem: &Problem, id: ArrayId, shape: &[usize], cells: &[usize]) -> Option<(Vec<f64>, Vec<f64>)> {
-    let binding = &problem.binding;
-    let own = binding.standardised.iter().find(|own| own.array == id)?;
+    let own = problem.binding.standardised.iter().find(|own| own.array == id)?;
     let mut coordinates: Vec<Vec<u32>> = vec![Vec::with_capacity(cells.len()); shape.len()];
     for cell in cells {
         let place = unflat(shape, *cell);
         coordinates.iter_mut().zip(place).for_each(|(column, own)| column.push(own as u32));
     }
     let (mut centres, mut scales) = (vec![0.0; cells.len()], vec![1.0; cells.len()]);
-    own.undo(&problem.model.symbols, &binding.bound, &coordinates, &mut centres, Some(&mut scales));
+    own.undo(problem, &coordinates, &mut centres, Some(&mut scales));
     Some((centres, scales))
 }

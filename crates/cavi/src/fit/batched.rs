@@ -7,8 +7,10 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
+use cavi_algebra::{ArrayId, AxisId, BlockId};
 use cavi_executor::shard::{Part, Passes, Visits, ranges};
 use cavi_executor::{Bound, Digits, Parameters, Sharded, Trouble, Unplanned};
+use cavi_model::Statement;
 use cavi_syntax::Diagnostic;
 use cavi_syntax::ast::Allocations;
 
@@ -16,6 +18,7 @@ use super::attempt::{Clock, Sweeps, Watch};
 use super::{Context, Control, FitError, Lost, TraceRow, WARMUP, fall, rel_change, rounding};
 use crate::batch::{self, Batch};
 use crate::checkpoint::{At, Snapshot};
+use crate::rows::observations;
 
 /// What `trace.csv` calls passes whose shards go on from where they were.
 const BATCH: &str = "batch";
@@ -31,6 +34,7 @@ pub(super) struct Passed {
 /// An axis in shards.
 pub(super) struct Cut<'a> {
     sharded: Sharded<'a>,
+    axis: AxisId,
     shards: usize,
 }
 
@@ -83,13 +87,25 @@ impl Context<'_> {
         warnings: &mut Vec<Diagnostic>,
         callback: Watch<'_>,
     ) -> Result<Passed, Lost> {
-        let Cut { sharded, shards } = cut;
+        let Cut { sharded, axis, shards } = cut;
         let parts: Vec<Part> =
             ranges(sharded.positions(), shards).into_iter().map(|range| sharded.part(range)).collect();
         let bounds: Vec<Bound> = parts.iter().map(Part::bound).collect();
+        let first_shard = self.first_shard(axis, &bounds);
+        // A point that climbs reads how many rows there are beside sums over them: of a part of the sums its objective may have no maximum.
+        let blocks = self.swept.blocks.iter().enumerate();
+        let climbs = blocks.filter(|(_, block)| block.ascent.is_some());
+        let needs_all = climbs.map(|(number, _)| BlockId::from(number)).any(|own| !sharded.is_local(own));
         let begin = |from: &Parameters| {
             let passes = Passes::new(&sharded, (&parts, &bounds), from.clone(), &self.schedule, threads);
             passes.map_err(|unplanned| Lost::from(self.refused(&unplanned.0)))
+        };
+        let is_given = restart == 0 && self.settings.given.is_some();
+        let ways = match (is_given, needs_all) {
+            // What is given is kept: no shard begins afresh.
+            (true, _) => &[Beginning::AsTheyAre][..],
+            (false, true) => &[Beginning::AllBefore, Beginning::AsTheyAre],
+            (false, false) => &[Beginning::OneByOne, Beginning::AllBefore, Beginning::AsTheyAre],
         };
         let mut passes = begin(&from)?;
         // A run that was stopped in its first pass begins that pass anew.
@@ -119,11 +135,11 @@ impl Context<'_> {
             let outcome = match pass {
                 1 => {
                     let (first, beginning) =
-                        self.first_pass(&mut passes, || begin(&last), (restart, own.elbo))?;
+                        self.first_pass(&mut passes, || begin(&last), own.elbo, (ways, first_shard))?;
                     afresh = beginning.afresh();
                     first
                 }
-                _ => self.pass(&mut passes, batch::visits(pass <= afresh), pass)?,
+                _ => self.pass(&mut passes, batch::visits(pass <= afresh), (pass, 0))?,
             };
             let elbo = match outcome {
                 Visited::All(elbo) => elbo,
@@ -161,22 +177,18 @@ impl Context<'_> {
         Ok(Passed { parameters: last, stopped, peak_bytes })
     }
 
-    /// The first pass, in the first of the ways that leads anywhere. `begin` gives passes before the first.
+    /// The first pass, in the first of these ways that leads anywhere: to a bound that is no lower than that of the start. `begin` gives passes
+    /// before the first.
     ///
-    /// A sum that is that of a few shards may leave what all share without an update, or a point at a 0 that no update leaves; so may
+    /// A sum that is that of a few shards may leave what all share without an update, or a point at a 0 that no update leaves, or far away; so may
     /// what begins afresh.
     fn first_pass<'p>(
         &self,
         passes: &mut Passes<'p>,
         begin: impl Fn() -> Result<Passes<'p>, Lost>,
-        (restart, start): (u64, f64),
+        start: f64,
+        (ways, first_shard): (&[Beginning], usize),
     ) -> Result<(Visited, Beginning), Lost> {
-        // What is given is kept: no shard begins afresh.
-        let is_given = restart == 0 && self.settings.given.is_some();
-        let ways = match is_given {
-            true => &[Beginning::AsTheyAre][..],
-            false => &[Beginning::OneByOne, Beginning::AllBefore, Beginning::AsTheyAre],
-        };
         for (number, beginning) in ways.iter().enumerate() {
             let visits = batch::visits(beginning.afresh() > 0);
             if number > 0 {
@@ -188,11 +200,11 @@ impl Context<'_> {
                 Beginning::AsTheyAre => passes.begin(None),
             };
             let outcome = match before {
-                Ok(()) => self.pass(passes, visits, 1)?,
+                Ok(()) => self.pass(passes, visits, (1, first_shard))?,
                 Err(trouble) => Visited::Failed(trouble),
             };
             let leads_nowhere = match &outcome {
-                Visited::All(elbo) => start.is_finite() && !elbo.is_finite(),
+                Visited::All(elbo) => start.is_finite() && (!elbo.is_finite() || *elbo < start),
                 Visited::Stopped => false,
                 Visited::Failed(_) => true,
             };
@@ -223,14 +235,37 @@ impl Context<'_> {
         let (bound, precision) = (&self.binding.bound, self.settings.precision);
         let sharded = Sharded::memoizing(self.swept, bound, axis, from, precision).map_err(refused)?;
         let shards = usize::try_from(shards.unwrap_or(batch::SHARDS)).unwrap_or(usize::MAX);
-        Ok(Cut { sharded, shards })
+        Ok(Cut { sharded, axis, shards })
     }
 
-    /// Visits all shards, and takes the bound.
-    fn pass(&self, passes: &mut Passes<'_>, visits: Visits, pass: u64) -> Result<Visited, Lost> {
+    /// The shard that the first pass begins with: the first that has half as many observations as shards have on average.
+    ///
+    /// What all share then follows from this one alone. Of a shard that has next to nothing to say it would be left at its prior, whose mean may be
+    /// a saddle of the bound (loadings of 0) that nothing later leads away from.
+    fn first_shard(&self, axis: AxisId, bounds: &[Bound]) -> usize {
+        let symbols = &self.model.symbols;
+        let is_cut = |id: ArrayId| {
+            let mut letters = symbols.array(id).letters.iter().flat_map(|own| symbols.lineage(*own));
+            letters.any(|own| symbols.letter(own).axis == axis)
+        };
+        let cut = self.model.statements.iter().filter(|own| own.observed && is_cut(own.target));
+        let cut: Vec<&Statement> = cut.collect();
+        let of = |bound: &Bound| cut.iter().map(|own| observations(symbols, bound, own)).sum();
+        let own: Vec<f64> = bounds.iter().map(of).collect();
+        let enough = own.iter().sum::<f64>() / (2.0 * own.len() as f64);
+        own.iter().position(|own| *own >= enough).unwrap_or(0)
+    }
+
+    /// Visits all shards, of which one is the first, and takes the bound.
+    fn pass(
+        &self,
+        passes: &mut Passes<'_>,
+        visits: Visits,
+        (pass, first): (u64, usize),
+    ) -> Result<Visited, Lost> {
         let verifies = self.settings.verify && !visits.afresh && self.phase == "fit";
         let mut before = None;
-        for shard in 0..passes.shards() {
+        for shard in (first..passes.shards()).chain(0..first) {
             if self.settings.is_stopped() {
                 return Ok(Visited::Stopped);
             }

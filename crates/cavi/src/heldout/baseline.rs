@@ -243,14 +243,14 @@ impl Predictor<'_> {
             BoundArray::Sparse { indices, values, .. } => {
                 for (entry, value) in values.iter().enumerate() {
                     let place = |dimension: usize| indices[dimension][entry] as usize;
-                    units[column(&place)] += value * weights.at(&place);
+                    units[column(&place)] += value * weights.at(place);
                 }
             }
             BoundArray::Dense { values, .. } => {
                 for (cell, value) in values.iter().enumerate().filter(|(_, value)| **value != 0.0) {
                     let place = unflat(&shape, cell);
                     let place = |dimension: usize| place[dimension];
-                    units[column(&place)] += value * weights.at(&place);
+                    units[column(&place)] += value * weights.at(place);
                 }
             }
         }
@@ -260,7 +260,7 @@ impl Predictor<'_> {
             let own = unflat(&sizes, column);
             let at =
                 |dimension: usize| within.iter().position(|own| *own == dimension).map_or(0, |at| own[at]);
-            rows.group(&at)
+            rows.group(at)
         };
         let mut sums: std::collections::BTreeMap<usize, (f64, f64)> = std::collections::BTreeMap::new();
         for (column, units) in units.iter().enumerate() {

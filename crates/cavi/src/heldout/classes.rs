@@ -225,10 +225,12 @@ impl Predictor<'_> {
 
     /// Whether a latent has an element for each entry of the data, and nothing reads it but what the entry selects.
     fn belongs_to_entry(&self, statement: &Statement, copy: &Copy, selection: &Selection) -> bool {
-        let mut letters = Vec::new();
-        selection.subscripts.iter().for_each(|subscript| subscript.letters(&mut letters));
-        let own: BTreeSet<LetterId> =
-            letters.iter().flat_map(|letter| copy.symbols.lineage(*letter)).collect();
+        // Of `z[item[t]]` all `t` of an item have one element.
+        let letters = selection.subscripts.iter().filter_map(|subscript| match subscript {
+            Subscript::Letter(letter) => Some(*letter),
+            Subscript::Index(..) => None,
+        });
+        let own: BTreeSet<LetterId> = letters.flat_map(|letter| copy.symbols.lineage(letter)).collect();
         let reads = |other: &Statement| {
             let mut found = false;
             for argument in other.arguments.iter().flatten() {

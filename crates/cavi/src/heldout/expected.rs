@@ -262,7 +262,7 @@ impl Predictor<'_> {
     fn row_totals(&self, array: ArrayId, coordinates: &[Vec<u32>]) -> Vec<f64> {
         let totals = RowTotals::of(&self.model.symbols, self.bound, array);
         let count = coordinates.first().map_or(1, Vec::len);
-        (0..count).map(|entry| totals.at(&|dimension| coordinates[dimension][entry] as usize)).collect()
+        (0..count).map(|entry| totals.at(|dimension| coordinates[dimension][entry] as usize)).collect()
     }
 
     /// Entries of data that have a factor of q of their own where they are missing.

@@ -478,7 +478,8 @@ fn in_given_units(
     (seed, threads): (u64, usize),
     expect: &dyn Fn(&Predictor<'_>) -> Result<Expected, Box<cavi_syntax::Diagnostic>>,
 ) -> Result<Expected, Error> {
-    let Problem { source, model, equations, binding, .. } = problem.as_given();
+    let given = problem.as_given();
+    let Problem { source, model, equations, binding, .. } = given;
     let threads = Threads::new(threads);
     let bound = &binding.bound;
     let predictor = Predictor {
@@ -494,7 +495,7 @@ fn in_given_units(
     };
     let mut expected = expect(&predictor).map_err(|diagnostic| Error::at(*diagnostic, source))?;
     if let Some(standardised) = binding.standardised.iter().find(|own| own.array == array) {
-        standardised.undo(&model.symbols, bound, coordinates, &mut expected.mean, expected.sd.as_deref_mut());
+        standardised.undo(given, coordinates, &mut expected.mean, expected.sd.as_deref_mut());
     }
     Ok(expected)
 }

@@ -525,7 +525,7 @@ impl Predictor<'_> {
         let weights = RowWeights::of(&part.copy.symbols, self.bound, &part.copy.weights, &part.letters);
         let coordinates = &part.hidden.coordinates;
         let entries = 0..part.hidden.values.len() / part.width.max(1);
-        entries.map(|entry| weights.at(&|dimension| coordinates[dimension][entry] as usize)).collect()
+        entries.map(|entry| weights.at(|dimension| coordinates[dimension][entry] as usize)).collect()
     }
 
     pub(super) fn shapes(&self) -> Vec<Vec<usize>> {

@@ -13,7 +13,7 @@ use cavi_numerics::special::ln;
 
 use super::{HeldOut, gives_probabilities};
 use crate::bind::Hidden;
-use crate::dimensions::Declared;
+use crate::dimensions::Over;
 use crate::prepare::Problem;
 
 /// The sum of the logs of the scales of all entries that are held out; `None` where no array among them is divided by one.
@@ -30,8 +30,8 @@ fn of_part(given: &Problem, hidden: &Hidden) -> Option<f64> {
     }
     let standardised = given.binding.standardised.iter().find(|own| own.array == hidden.array)?;
     let (over, scales) = standardised.scale.as_ref()?;
-    let dimensions = Declared::of(given, hidden.array);
-    let place = dimensions.iter().position(|own| own.is_at(*over))?;
+    let over = Over::of(given, hidden.array, *over);
+    let dimensions = &over.dimensions;
     // Of slices that are hidden as a whole there are the coordinates of the other dimensions, and all values in C order.
     let slice = &given.equations.symbols.array(hidden.array).slice;
     let is_whole = |held: usize| hidden.coordinates.len() < slice.len() && slice[held];
@@ -46,16 +46,9 @@ fn of_part(given: &Problem, hidden: &Hidden) -> Option<f64> {
             *position = within % width;
             within /= width;
         }
-        dimensions.iter().enumerate().fold(0, |group, (dimension, own)| {
-            let position = match is_whole(own.held()) {
-                true => inside[dimension],
-                false => own.position(&|held| hidden.coordinates[column(held)][entry] as usize),
-            };
-            match (dimension == place, own.groups()) {
-                (true, Some((above, parents))) => group * own.sizes_of(above) + parents[position],
-                (true, None) => group,
-                (false, _) => group * own.size() + position,
-            }
+        over.group(|number| match is_whole(dimensions[number].held()) {
+            true => inside[number],
+            false => dimensions[number].position(&|held| hidden.coordinates[column(held)][entry] as usize),
         })
     };
     let count = |entry: usize| hidden.weights.as_ref().map_or(1.0, |weights| weights[entry]);

@@ -351,9 +351,8 @@ impl Measuring<'_> {
     /// Numbers of entries in the units in which the data were given.
     fn in_units(&self, coordinates: &[Vec<u32>], values: &[f64]) -> Vec<f64> {
         let mut values = values.to_vec();
-        let Problem { equations, binding, .. } = self.given;
-        if let Some(own) = binding.standardised.iter().find(|own| own.array == self.hidden.array) {
-            own.undo(&equations.symbols, &binding.bound, coordinates, &mut values, None);
+        if let Some(own) = self.given.binding.standardised.iter().find(|own| own.array == self.hidden.array) {
+            own.undo(self.given, coordinates, &mut values, None);
         }
         values
     }

@@ -1,11 +1,12 @@
 //! New rows of data for an earlier fit: what they share keeps its q of the fit, and what is their own is fitted.
 //!
 //! [`crate::heldout::rows`] scores new rows so, and [`crate::project`] writes their latents. Rows of data are also taken by themselves (`gathered.rs`)
-//! and counted as often as they weigh (`weights.rs`, `repeated.rs`).
+//! and counted as often as they weigh (`weights.rs`, `observations.rs`, `repeated.rs`).
 
 mod axes;
 mod earlier;
 mod gathered;
+mod observations;
 mod own;
 mod repeated;
 mod start;
@@ -14,6 +15,7 @@ mod weights;
 pub(crate) use axes::RowAxes;
 pub(crate) use earlier::{Earlier, with_constants};
 pub(crate) use gathered::Gathering;
+pub(crate) use observations::observations;
 pub(crate) use own::{fit_own, only};
 pub(crate) use repeated::Repeated;
 pub(crate) use start::{grown, start};

@@ -63,7 +63,7 @@ impl<'a> RowWeights<'a> {
     }
 
     /// How often an entry counts; 1 where its rows have no multiplicity.
-    pub fn at(&self, place: &dyn Fn(usize) -> usize) -> f64 {
+    pub fn at(&self, place: impl Fn(usize) -> usize) -> f64 {
         let of = |factor: &Factor<'_>| {
             let position = |(dimension, parents): &(usize, Vec<&[usize]>)| {
                 parents.iter().fold(place(*dimension), |own, parents| parents[own])

@@ -183,9 +183,10 @@ impl Factors<'_> {
 /// Draws that have no value.
 pub fn from_fit(fit: &Reopened, asked: &Asked) -> Result<Simulated, Error> {
     let mut simulated = from_factors(fit, &Factors::of(fit)?, None, asked)?;
-    for own in &fit.problem.as_given().binding.standardised {
+    let given = fit.problem.as_given();
+    for own in &given.binding.standardised {
         if simulated.data.contains(&own.array) {
-            simulated.undo(own);
+            simulated.undo(own, given);
         }
     }
     Ok(simulated)
@@ -193,7 +194,7 @@ pub fn from_fit(fit: &Reopened, asked: &Asked) -> Result<Simulated, Error> {
 
 impl Simulated {
     /// Takes draws of data that a fit standardised back to the units in which its data were given.
-    fn undo(&mut self, own: &Standardised) {
+    fn undo(&mut self, own: &Standardised, given: &Problem) {
         let symbols = &self.model.symbols;
         let shape = self.bound.shape(symbols, own.array);
         let Some(mut drawn) = self.bound.arrays[own.array.index()].take() else { return };
@@ -204,11 +205,11 @@ impl Simulated {
                     let place = unflat(&shape, cell);
                     coordinates.iter_mut().zip(place).for_each(|(column, own)| column.push(own as u32));
                 }
-                own.undo(symbols, &self.bound, &coordinates, values.to_mut(), None);
+                own.undo(given, &coordinates, values.to_mut(), None);
             }
             BoundArray::Sparse { indices, values, .. } => {
                 let coordinates: Vec<Vec<u32>> = indices.iter().map(|column| column.to_vec()).collect();
-                own.undo(symbols, &self.bound, &coordinates, values.to_mut(), None);
+                own.undo(given, &coordinates, values.to_mut(), None);
             }
         }
         self.bound.arrays[own.array.index()] = Some(drawn);
@@ -279,7 +280,7 @@ pub(crate) fn from_factors(
         Some(total) => *total as f64,
         None => {
             let place = unflat(&bound.shape(symbols, array), first);
-            own.get(&array).map_or(0.0, |own| own.at(&|dimension| place[dimension]))
+            own.get(&array).map_or(0.0, |own| own.at(|dimension| place[dimension]))
         }
     };
     for id in &data {
@@ -325,7 +326,7 @@ pub(crate) fn like(
         with.map(|own| (own.target, RowTotals::of(symbols, bound, own.target))).collect();
     let total = |array: ArrayId, first: usize| {
         let place = unflat(&bound.shape(symbols, array), first);
-        own.get(&array).map_or(0.0, |own| own.at(&|dimension| place[dimension]))
+        own.get(&array).map_or(0.0, |own| own.at(|dimension| place[dimension]))
     };
     simulated.draw(&problem.source, &wanted, rng.next_u64(), &total, Some(bound))?;
     if let Some((name, largest)) = simulated.far().first() {

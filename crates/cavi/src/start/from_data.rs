@@ -262,7 +262,7 @@ impl Context<'_> {
                 position[*place] = rest % shape[*place];
                 rest /= shape[*place];
             }
-            weights.at(&|dimension| position[dimension])
+            weights.at(|dimension| position[dimension])
         };
         Some((0..rows).map(of_row).collect())
     }
