@@ -8,6 +8,9 @@
 /// Asks the system for the pages that these numbers lie in. They are those of a mapped file, or in memory, where this does nothing.
 #[cfg(unix)]
 pub(crate) fn ask_for<T>(numbers: &[T]) {
+    if numbers.is_empty() {
+        return;
+    }
     let first = numbers.as_ptr().addr();
     let start = first - first % rustix::param::page_size();
     let length = first + size_of_val(numbers) - start;

@@ -352,11 +352,12 @@ impl<'a> Of<'a> {
         let symbols = &given.model.symbols;
         let (array, bound) = (symbols.array(self.id()), &given.binding.bound);
         let shape = bound.shape(symbols, self.id());
-        let slice: Vec<usize> = (0..shape.len()).filter(|dimension| array.slice[*dimension]).collect();
-        let columns = slice.iter().map(|dimension| shape[*dimension]).product();
+        let slice: Vec<(usize, usize)> =
+            shape.iter().copied().enumerate().filter(|(dimension, _)| array.slice[*dimension]).collect();
+        let columns = slice.iter().map(|(_, size)| size).product();
         let rows = RowTotals::of(symbols, bound, self.id());
         let mut units = Units {
-            slice: slice.iter().map(|dimension| (*dimension, shape[*dimension])).collect(),
+            slice,
             weights: self.row_weights(),
             of_columns: vec![0.0; columns],
             of_groups: vec![0.0; rows.groups()],

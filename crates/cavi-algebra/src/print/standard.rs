@@ -437,8 +437,17 @@ fn in_letter_order(symbols: &Symbols, sum: &Sum, [row, column]: [LetterId; 2]) -
             Atom::Value(array, subscripts) if is_symmetric(symbols, *array) => {
                 sort(subscripts);
             }
-            Atom::Moment(moment) if moment.statistic == Statistic::outer() && moment.slots.len() == 2 => {
-                sort(&mut moment.slots);
+            // `E[x_k x_l]` of one vector, which may run over several slices and be a member of a larger block.
+            Atom::Moment(moment) if matches!(&moment.statistic.0[..], [one, other] if one == other) => {
+                match moment.slots.len() {
+                    2 => sort(&mut moment.slots),
+                    all => {
+                        let (one, other) = moment.slots.split_at_mut(all / 2);
+                        if one.contains(&second) && other.contains(&first) {
+                            one.swap_with_slice(other);
+                        }
+                    }
+                }
             }
             _ => {}
         }

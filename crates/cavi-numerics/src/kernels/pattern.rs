@@ -76,12 +76,6 @@ impl Grid {
         self.slabs
     }
 
-    /// The same with so many slabs.
-    #[cfg(test)]
-    pub(super) fn in_slabs(&self, slabs: usize) -> Grid {
-        Grid { slabs, ..self.clone() }
-    }
-
     /// The number of chunks.
     pub(super) fn chunks(&self) -> usize {
         self.row_bounds.len() - 1
@@ -577,6 +571,12 @@ impl<'a> Pattern<'a> {
 
     pub(super) fn grid(&self) -> Option<&Grid> {
         self.grid.as_ref()
+    }
+
+    /// The same with so many slabs.
+    #[cfg(test)]
+    pub(super) fn in_slabs(&self, slabs: usize) -> Pattern<'a> {
+        Pattern { grid: self.grid.clone().map(|grid| Grid { slabs, ..grid }), ..self.clone() }
     }
 
     /// The modes in which two chunks that run together may accumulate in the same row.

@@ -66,10 +66,8 @@ impl Frozen {
         }
         let in_order = |labels: Vec<String>| {
             // There may be as many as rows.
-            let mut seen: HashSet<&str> = HashSet::new();
-            let first: Vec<bool> = labels.iter().map(|label| seen.insert(label)).collect();
-            let kept = labels.iter().zip(first).filter(|(_, first)| *first);
-            let mut labels: Vec<String> = kept.map(|(label, _)| label.clone()).collect();
+            let (mut labels, mut seen) = (labels, HashSet::new());
+            labels.retain(|label| seen.insert(label.clone()));
             let numbers: Option<Vec<i64>> = labels.iter().map(|label| label.parse().ok()).collect();
             if numbers.is_some() {
                 labels.sort_by_key(|label| label.parse::<i64>().unwrap_or_default());

@@ -164,6 +164,9 @@ impl Scratch {
     }
 }
 
+/// The stack of a thread that asks for pages and does nothing else.
+const ASKING_STACK: usize = 1 << 16;
+
 impl LogSum<'_> {
     /// Asks for what a pass reads of these entries.
     fn ask_for(&self, entries: Range<usize>) {
@@ -266,7 +269,9 @@ fn log_sum_on(
                     let ahead = |chunk: usize, slab: usize| {
                         let slabs = slab + usize::from(slab > 0)..grid.slabs().min(slab + 2);
                         let ask = move |slab| input.ask_for(grid.entries_of(chunk, slab));
-                        scope.spawn(move || slabs.for_each(ask));
+                        let thread = std::thread::Builder::new().stack_size(ASKING_STACK);
+                        // Where there is no thread to be had, pages come when they are needed.
+                        let _ = thread.spawn_scoped(scope, move || slabs.for_each(ask));
                     };
                     rounds::visit(grid, &mut tasks, threads, ahead, visit);
                 });

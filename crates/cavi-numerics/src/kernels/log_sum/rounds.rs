@@ -92,7 +92,8 @@ mod tests {
         for (slabs, threads) in [1, 3].into_iter().flat_map(|slabs| {
             [1, 2, 3, chunks - 1, chunks, chunks + 3].map(|threads| (slabs, Threads::new(threads)))
         }) {
-            let grid = &whole.in_slabs(slabs);
+            let pattern = pattern.in_slabs(slabs);
+            let grid = pattern.grid().expect("entries enough");
             let mut of_chunk: Vec<Vec<(usize, usize)>> = vec![Vec::new(); chunks];
             let of_strip: Vec<Mutex<Vec<(usize, usize)>>> =
                 (0..grid.strips(chunks - 1).end).map(|_| Mutex::default()).collect();

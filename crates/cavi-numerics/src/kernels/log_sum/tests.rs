@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::*;
 use crate::instruction_set::available;
 use crate::kernels::by_rows;
+use crate::kernels::pattern::Tile;
 use crate::special::ln;
 
 /// A small generator of numbers that only need to be different.
@@ -414,6 +415,22 @@ fn a_grid_is_one_chunk() {
                 check_case(&case, wanted, &threads);
             }
         }
+    }
+}
+
+/// Rows in slabs: of entries in the order of rows, in strips, and of those that fill a matrix.
+#[test]
+fn slabs_are_one_chunk() {
+    let numbers = &mut Numbers(29);
+    let threads = [Threads::new(1), Threads::new(2), Threads::new(3)];
+    let grids = [Visited::OnGrid(9_000), Visited::InStrips(9_000)]
+        .map(|own| case(numbers, 40_000, &[2_000, 60], 5, own));
+    let filled = filled_case(numbers, [700, 130], 8);
+    for case in grids.into_iter().chain([filled]) {
+        let pattern = case.pattern.in_slabs(2);
+        let grid = pattern.grid().expect("a grid");
+        assert!((0..2).all(|slab| !grid.runs_of(Tile { chunk: 0, slab, strip: 0 }).1.is_empty()));
+        check_case(&Case { pattern: pattern.clone(), ..case }, 3, &threads);
     }
 }
 
