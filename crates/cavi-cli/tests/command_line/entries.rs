@@ -52,6 +52,70 @@ fn a_sum_of_restricted_data_goes_over_the_entries_that_exist() {
     });
 }
 
+/// A sum runs over the entries that exist; where addends read data of different restrictions, each runs over its own. The mean of m is half of s.
+///
+/// The rows of d off the diagonal are (2, 3), (4, 5), (6, 7), x[0, 1] = 100, x[0, 2] = 200, x[1, 2] = 300, and w = (10, 20, 40).
+#[test]
+fn each_addend_of_a_sum_runs_over_its_own_entries() {
+    let d = "0,2,3\n4,0,5\n6,7,0\n";
+    let x = "0,100,200\n0,0,300\n0,0,0\n";
+    let w = "10\n20\n40\n";
+    let entropy = |a: f64, b: f64| a * a.ln() + b * b.ln();
+    let roots = [2_f64.ln() + 3_f64.ln(), 4_f64.ln() + 5_f64.ln(), 6_f64.ln() + 7_f64.ln()];
+    let cases: [(&str, &str, [f64; 3]); 7] = [
+        ("two_restrictions", "d[i, j] + x[i, j]", [305.0, 309.0, 13.0]),
+        ("times_a_number", "-2 * (d[i, j] + x[i, j])", [-610.0, -618.0, -26.0]),
+        ("beside_no_restriction", "x[i, j] + w[j]", [360.0, 340.0, 0.0]),
+        ("beside_both_orders", "x[i, j] + x[j, i] + w[j]", [370.0, 470.0, 570.0]),
+        ("inside_of_a_sum", "sum[l](d[i, j] * w[l] + w[l])", [490.0, 770.0, 1050.0]),
+        ("entropy", "d[i, j] * log(d[i, j])", [entropy(2.0, 3.0), entropy(4.0, 5.0), entropy(6.0, 7.0)]),
+        ("functions", "log(d[i, j])", roots),
+    ];
+    for (name, body, sums) in cases {
+        check(&Case {
+            name,
+            program: &format!(
+                "axis node[i, j, l] = 3\ndata d[i, j] : nonnegative, i != j\ndata x[i, j] : real, i < j\n\
+                 data w[j] : real\ndata s[i] : real = sum[j]({body})\nm[i] ~ Normal(0, var = 1)\n\
+                 s[i] ~ Normal(m[i], var = 1)\nd[i, j] ~ Exponential(1)\nx[i, j] ~ Normal(0, sd = 1)\nw[j] ~ Normal(0, sd = 1)\n"
+            ),
+            files: &[("d.csv", d), ("x.csv", x), ("w.csv", w)],
+            arguments: &["--data", "d=d.csv", "--data", "x=x.csv", "--data", "w=w.csv"],
+            found: &[("m.mean", &sums.map(|own| own / 2.0))],
+            elbo: None,
+        });
+    }
+}
+
+/// Under a likelihood too: the symmetric distance `d[i, j] + d[j, i]` is there in one of two orders, so that each is a term of its own.
+/// With s = sum_j exp(-d), the precision of b is `1 / 100 + sum_i s_i^2`.
+#[test]
+fn a_term_that_reads_two_entries_of_which_one_exists_is_a_mistake() {
+    let program = |body: &str| {
+        format!(
+            "axis node[i, j]\ndata d[i, j] : positive, i < j\ndata y[i] : real\nb ~ Normal(0, sd = 10)\n\
+             y[i] ~ Normal(b * sum[j]({body}), sd = 1)\n"
+        )
+    };
+    let files = [("d.csv", "0,1,2\n0,0,0.5\n0,0,0\n"), ("y.csv", "1\n2\n3\n")];
+    let data = ["--data", "d=d.csv", "--data", "y=y.csv"];
+    let near = |own: f64| (-own).exp();
+    let s = [near(1.0) + near(2.0), near(1.0) + near(0.5), near(2.0) + near(0.5)];
+    let precision = 0.01 + s.iter().map(|own| own * own).sum::<f64>();
+    check(&Case {
+        name: "both_orders_of_a_function",
+        program: &program("exp(-d[i, j]) + exp(-d[j, i])"),
+        files: &files,
+        arguments: &data,
+        found: &[("b.mean", &[(s[0] + 2.0 * s[1] + 3.0 * s[2]) / precision]), ("b.var", &[1.0 / precision])],
+        elbo: None,
+    });
+    let said = said("never_together", &program("exp(-(d[i, j] + d[j, i]))"), &files, &data, 1);
+    for part in ["E0524", "`d[i, j]` and `d[j, i]`", "never there together", "a sum of two terms"] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
 /// An entry that a restriction leaves out is no 0: of (0, 1), (1, 0) and (2, 1) the first alone exists, and b is `5 / 1.01`.
 #[test]
 fn derived_data_have_no_value_where_what_they_read_does_not_exist() {

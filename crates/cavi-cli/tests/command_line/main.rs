@@ -28,6 +28,7 @@ mod joined;
 mod large_texts;
 mod memory;
 mod mistakes;
+mod networks;
 mod multiplicity;
 mod options;
 mod packed;

@@ -88,22 +88,25 @@ impl Columns {
                 ))
             }),
             Subscript::Index(array, inner) => {
+                if let [Dim::Entries(own, letters)] = self.domain.as_slice()
+                    && own == array
+                    && letters.iter().map(|own| Subscript::Letter(*own)).eq(inner.iter().cloned())
+                {
+                    let (BoundArray::Dense { values, .. } | BoundArray::Sparse { values, .. }) =
+                        lowering.bound.array(*array);
+                    return Ok(values.iter().map(|value| *value as u32).collect());
+                }
+                let columns: Vec<Vec<u32>> =
+                    inner.iter().map(|own| self.values(lowering, own)).collect::<Result<_, _>>()?;
                 let shape = lowering.bound.shape(&lowering.symbols, *array);
-                let mut place = vec![0_usize; self.entries];
-                for (size, subscript) in shape.iter().zip(inner) {
-                    for (place, value) in place.iter_mut().zip(self.values(lowering, subscript)?) {
-                        *place = *place * size + value as usize;
-                    }
-                }
-                match lowering.bound.array(*array) {
-                    BoundArray::Dense { values, .. } => {
-                        Ok(place.iter().map(|place| values[*place] as u32).collect())
-                    }
-                    BoundArray::Sparse { .. } => Err(Unplanned(format!(
-                        "the index array `{}` is sparse where every entry is needed",
-                        lowering.symbols.array(*array).name
-                    ))),
-                }
+                let bound = lowering.bound.array(*array);
+                let mut place = vec![0; inner.len()];
+                // 0 where none is listed, which a mask leaves out.
+                let at = |entry: usize| {
+                    place.iter_mut().zip(&columns).for_each(|(own, column)| *own = column[entry] as usize);
+                    bound.entry(&shape, &place).0 as u32
+                };
+                Ok((0..self.entries).map(at).collect())
             }
         }
     }

@@ -117,8 +117,11 @@ impl Plan<'_> {
             Operation::Point(..) | Operation::Held(_) | Operation::Whole(_) | Operation::Taken(_) => {
                 of_values(values, &[(Kind::Plain, 1.0)]).cut(1)
             }
-            Operation::Pairs(..) | Operation::Square(..) => of_values(values, &[(Kind::Plain, 1.0)]),
+            Operation::Pairs(..) | Operation::Square(..) | Operation::Beside(..) => {
+                of_values(values, &[(Kind::Plain, 1.0)])
+            }
             Operation::Pair(Function::Power, ..) => of_values(values, &[(Kind::Scalar, 1.0)]).cut(1),
+            Operation::Pair(Function::LogLeft, ..) => of_values(values, &[(Kind::Scalar, 1.0)]).cut(1),
             Operation::Pair(..) => of_values(values, &[(Kind::Bessel, 1.0)]).cut(1),
             Operation::Contractions(parts) => {
                 let all = parts.iter().map(|part| self.contraction(part, node));

@@ -181,7 +181,7 @@ fn follows_shared(lowering: &Lowering, node: NodeId, axis: AxisId) -> bool {
     }
 }
 
-fn group_of(whole: &Contraction, letter: usize) -> Vec<usize> {
+pub(super) fn group_of(whole: &Contraction, letter: usize) -> Vec<usize> {
     (0..whole.operands.len())
         .filter(|place| whole.operands[*place].dims.iter().any(|index| index.letter == letter))
         .collect()
@@ -189,7 +189,7 @@ fn group_of(whole: &Contraction, letter: usize) -> Vec<usize> {
 
 /// The dimensions of the product of a group of operands: for each letter its own values, or those of the one table
 /// through which all of the group read it.
-fn shape_of(
+pub(super) fn shape_of(
     lowering: &Lowering,
     whole: &Contraction,
     group: &[usize],
@@ -392,7 +392,7 @@ fn in_order(mut product: Contraction, order: &[usize]) -> Contraction {
     product
 }
 
-fn replace(whole: &mut Contraction, group: &[usize], by: Access) {
+pub(super) fn replace(whole: &mut Contraction, group: &[usize], by: Access) {
     let mut place = 0;
     whole.operands.retain(|_| {
         place += 1;
@@ -403,7 +403,7 @@ fn replace(whole: &mut Contraction, group: &[usize], by: Access) {
 
 /// Multiplies a small operand into a larger one whose letters contain its own, as long as there are more than two: three
 /// operands become a product of two, which is a matrix product where the letters allow.
-fn merge(lowering: &mut Lowering, whole: &mut Contraction) {
+pub(super) fn merge(lowering: &mut Lowering, whole: &mut Contraction) {
     while whole.operands.len() > 2 {
         let letters = |place: usize| -> BTreeSet<usize> {
             whole.operands[place].dims.iter().map(|index| index.letter).collect()

@@ -11,7 +11,7 @@ use cavi_numerics::lbfgs::HISTORY;
 use crate::layout::Layout;
 use crate::plan::precision::{self, Stored};
 use crate::plan::site::{Listed, Rows};
-use crate::plan::tensor::{Allotted, Along, Contraction, Elementwise, Index, Node, NodeId, Operation};
+use crate::plan::tensor::{Allotted, Along, Contraction, Elementwise, Index, Node, NodeId, Operation, Side};
 use crate::plan::{AscentPlan, Cut, KEPT, Place, Plan};
 use crate::schedule::VISIT;
 
@@ -248,6 +248,13 @@ impl Plan<'_> {
                 Operation::Pairs(from, _) => format!("pairs of the symmetric step {}", from.index()),
                 Operation::Square(from, _) => format!("symmetric, of the pairs of step {}", from.index()),
                 Operation::LogDeterminant(from) => format!("log det of step {}", from.index()),
+                Operation::Beside(side, from) => {
+                    let side = match side {
+                        Side::Before => "before",
+                        Side::After => "after",
+                    };
+                    format!("sums of step {} over the positions {side} each", from.index())
+                }
                 Operation::Site(what, weights) => {
                     let mut steps: Vec<NodeId> = weights.now.iter().chain(&weights.then).copied().collect();
                     steps.dedup();

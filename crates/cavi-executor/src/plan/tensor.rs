@@ -179,8 +179,19 @@ pub enum Operation {
     Square(NodeId, usize),
     /// The log-determinant of every matrix.
     LogDeterminant(NodeId),
+    /// For each position of the first dimension, the sum over those on one side of it.
+    Beside(Side, NodeId),
     /// What the log weights of a site's categories at every entry give.
     Site(Allotted, LogWeights),
+}
+
+/// Which positions a position is summed over: none of them is itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Those before it.
+    Before,
+    /// Those after it.
+    After,
 }
 
 /// The log weights of a site: one array an addend, of the entries by its categories.
@@ -268,6 +279,7 @@ impl Node {
             | Operation::Pairs(..)
             | Operation::Square(..)
             | Operation::LogDeterminant(_)
+            | Operation::Beside(..)
             | Operation::Site(..) => Source::Nodes,
         }
     }
@@ -287,7 +299,8 @@ impl Node {
             Operation::Map(_, node)
             | Operation::Pairs(node, _)
             | Operation::Square(node, _)
-            | Operation::LogDeterminant(node) => [*node].as_slice().into(),
+            | Operation::LogDeterminant(node)
+            | Operation::Beside(_, node) => [*node].as_slice().into(),
             Operation::Pair(_, left, right) => [*left, *right].as_slice().into(),
             Operation::Whole(parts) => parts.iter().map(|part| part.node).collect(),
             Operation::Taken(part) => [part.node].as_slice().into(),

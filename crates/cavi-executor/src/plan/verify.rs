@@ -176,6 +176,12 @@ impl Check<'_> {
                     Some((plates, [row, column])) if plates == loops && row.size == column.size);
                 ensure(fits, || format!("determinants {} of {}", text(&loops), text(&from)))
             }
+            Operation::Beside(_, from) => {
+                let from = self.read(*from)?.loops();
+                ensure(!loops.is_empty() && from == loops, || {
+                    format!("sums {} over what lies beside each of {}", text(&loops), text(&from))
+                })
+            }
             Operation::Site(what, weights) => {
                 for read in weights.now.iter().chain(&weights.then) {
                     let own = self.read(*read)?.loops();

@@ -1,8 +1,8 @@
-//! Vectors in which several variables stand beside each other, put together and taken apart.
+//! Vectors in which several variables stand beside each other, put together and taken apart; running sums.
 
 use cavi_numerics::{Scratch, Threads};
 
-use crate::plan::tensor::Part;
+use crate::plan::tensor::{Part, Side};
 
 /// The place in the whole of each element of a part, in the part's order, for each of its rows; `transposed` with the
 /// last two dimensions of the whole exchanged. A whole without dimensions behind its rows is its own part.
@@ -44,6 +44,20 @@ pub fn put(part: &Part, values: &[f64], shape: &[usize], out: &mut [f64]) {
 pub fn take(part: &Part, whole: &[f64], shape: &[usize], out: &mut [f64]) {
     for (place, value) in places(part, shape, false).zip(out) {
         *value = whole[place];
+    }
+}
+
+/// For each row, of this width, the sum of the rows before it or after it. `out` is zeros.
+pub fn beside(side: Side, rows: &[f64], width: usize, out: &mut [f64]) {
+    let count = rows.len() / width.max(1);
+    for step in 1..count {
+        let (row, last) = match side {
+            Side::Before => (step, step - 1),
+            Side::After => (count - 1 - step, count - step),
+        };
+        for column in 0..width {
+            out[row * width + column] = out[last * width + column] + rows[last * width + column];
+        }
     }
 }
 
@@ -171,5 +185,19 @@ mod tests {
                 assert_eq!(again, whole);
             }
         }
+    }
+
+    /// Of three rows of two: the first has nothing before it, the last nothing after it.
+    #[test]
+    fn a_running_sum_leaves_its_own_row_out() {
+        let rows = [1.0, 10.0, 2.0, 20.0, 4.0, 40.0];
+        let sums = |side, rows: &[f64]| {
+            let mut out = vec![0.0; rows.len()];
+            beside(side, rows, 2, &mut out);
+            out
+        };
+        assert_eq!(sums(Side::Before, &rows), [0.0, 0.0, 1.0, 10.0, 3.0, 30.0]);
+        assert_eq!(sums(Side::After, &rows), [6.0, 60.0, 4.0, 40.0, 0.0, 0.0]);
+        assert!(sums(Side::After, &[]).is_empty());
     }
 }

@@ -147,6 +147,7 @@ impl State<'_> {
             | Operation::Pairs(..)
             | Operation::Square(..)
             | Operation::LogDeterminant(_)
+            | Operation::Beside(..)
             | Operation::Site(..) => return false,
         }
         let mut values = self.values.take(index);
@@ -315,6 +316,7 @@ impl State<'_> {
             | Operation::Pairs(..)
             | Operation::Square(..)
             | Operation::LogDeterminant(_)
+            | Operation::Beside(..)
             | Operation::Site(..) => {}
         }
         all

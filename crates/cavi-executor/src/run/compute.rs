@@ -10,7 +10,7 @@ use cavi_numerics::Scratch;
 use cavi_numerics::kernels::masked::masked_sums;
 use cavi_numerics::reduce::has_nan;
 
-use super::assemble::{pairs, put, square, take};
+use super::assemble::{beside, pairs, put, square, take};
 use super::buffers::Array;
 use super::elementwise::{elementwise, pairwise, room, zeros};
 use super::rows::expect;
@@ -118,6 +118,12 @@ impl State<'_> {
                 for (out, matrix) in out.iter_mut().zip(matrices) {
                     *out = cavi_numerics::linalg::log_determinant_of(matrix);
                 }
+            }
+            Operation::Beside(side, node) => {
+                let from = &self.values[node.index()];
+                out = zeros(out, from.len(), &self.work.threads);
+                let width = from.len() / self.work.plan.nodes[index].shape[0].max(1);
+                beside(*side, from, width, &mut out);
             }
             Operation::Site(what, weights) => {
                 out = room(out, self.work.plan.nodes[index].len());

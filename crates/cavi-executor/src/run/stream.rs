@@ -7,7 +7,7 @@ use std::ops::Range;
 use cavi_numerics::reduce::has_nan;
 
 use super::contract::Way;
-use super::elementwise::elementwise;
+use super::elementwise::{elementwise, pairwise};
 use super::state::State;
 use crate::plan::prepared::Prepared;
 use crate::plan::tensor::{Index, NodeId, Operation};
@@ -63,6 +63,17 @@ impl State<'_> {
                     elementwise(*function, kept, &mut out, &self.work.threads);
                 }
             }
+            Operation::Pair(function, left, right) => {
+                let each = out.len() / range.len().max(1);
+                for read in [left, right].into_iter().filter(|read| self.work.plan.streamed[read.index()]) {
+                    self.rows(*read, range, rows);
+                }
+                let side = |read: &NodeId| match rows.get(read) {
+                    Some(own) => own.as_slice(),
+                    None => &self.values[read.index()][range.start * each..range.end * each],
+                };
+                pairwise(*function, side(left), side(right), &mut out);
+            }
             Operation::Contractions(_) => {
                 let parts = &self.work.prepared[node.index()];
                 parts.iter().for_each(|prepared| self.rows_read(prepared, range, rows));
@@ -86,12 +97,12 @@ impl State<'_> {
             Operation::Static(_)
             | Operation::Point(..)
             | Operation::Masked(_)
-            | Operation::Pair(..)
             | Operation::Whole(_)
             | Operation::Taken(_)
             | Operation::Pairs(..)
             | Operation::Square(..)
             | Operation::LogDeterminant(_)
+            | Operation::Beside(..)
             | Operation::Moment(..)
             | Operation::Counts(..)
             | Operation::Held(_) => unreachable!("only what is computed is streamed"),

@@ -1,36 +1,94 @@
 //! `sum_j f(d_ij) = sum_(j: j != i) f(d_ij)` for data `d[i, j]` with `i != j`: an entry that does not exist has no value, and a sum runs over
 //! those that exist. Where the body is 0 for a `d_ij` of 0, as `a_j d_ij` is, nothing has to be said, since what does not exist is read as 0.
 //!
-//! Of a sum of terms of which no place has all entries, as `x_ij + x_ji` with `i < j`, each term runs over its own entries.
+//! Where the entries of one restriction are read, the whole body runs over them, as `1 + d_ij` would if it were data with a name. Where
+//! those of several are, each addend runs over the entries that it reads itself: with `x[i, j]` for `i < j`,
+//! `sum_j (d_ij + x_ij) = sum_(j: j != i) d_ij + sum_(j: i < j) x_ij`. What is no sum of addends, as `exp(-(d_ij + x_ij))`, is there where all
+//! entries are that it reads.
 //!
 //! An index in place of a letter stays as it is: whether `d[i, h[j]]` exists is seen where the data are bound.
 
 use cavi_algebra::{ArrayId, Comparison, Expression, Function, LetterId, Restriction, Subscript, Symbols};
 
+/// Two elements of one addend that are never there together.
+pub(super) type Apart = [(ArrayId, Vec<Subscript>); 2];
+
 /// The sum of a body over letters, its restricted data read where they exist.
-pub(super) fn over_entries(symbols: &Symbols, sums: Vec<LetterId>, body: Expression) -> Expression {
-    let body = where_there(symbols, &sums, body);
-    Expression::Sum(sums, Box::new(body))
+///
+/// # Errors
+///
+/// An addend reads two elements of which one exists only where the other does not.
+pub(super) fn over_entries(
+    symbols: &Symbols,
+    sums: Vec<LetterId>,
+    body: Expression,
+) -> Result<Expression, Apart> {
+    let body = where_there(symbols, &sums, body)?;
+    Ok(Expression::Sum(sums, Box::new(body)))
 }
 
-/// A body times the indicators of the entries that it reads.
-fn where_there(symbols: &Symbols, sums: &[LetterId], body: Expression) -> Expression {
-    let mut wanted: Vec<(ArrayId, Vec<Subscript>, Expression)> = Vec::new();
+/// An element whose existence is asked for, and the indicator that says so.
+struct Wanted {
+    array: ArrayId,
+    subscripts: Vec<Subscript>,
+    exists: Expression,
+}
+
+/// The restricted elements that an expression reads with a summed letter, none that a sum inside of it binds.
+fn wanted(symbols: &Symbols, sums: &[LetterId], body: &Expression) -> Vec<Wanted> {
+    let mut found: Vec<Wanted> = Vec::new();
     body.visit_values(&mut |array, subscripts| {
         let Some((comparison, left, right)) = existence(symbols, array, subscripts) else { return };
         let is_summed = sums.contains(&left) || sums.contains(&right);
-        let exists = Expression::Indicator(comparison, left, right);
-        let known = |own: &(ArrayId, Vec<Subscript>, Expression)| own.0 == array && own.1 == subscripts;
-        if is_summed && !binds(&body, left) && !binds(&body, right) && !wanted.iter().any(known) {
-            wanted.push((array, subscripts.to_vec(), exists));
+        let is_known = found.iter().any(|own| own.array == array && own.subscripts == subscripts);
+        if is_summed && !binds(body, left) && !binds(body, right) && !is_known {
+            let exists = Expression::Indicator(comparison, left, right);
+            found.push(Wanted { array, subscripts: subscripts.to_vec(), exists });
         }
     });
-    let mut factors: Vec<Expression> = Vec::new();
-    for (array, subscripts, exists) in wanted {
-        if !vanishes(&body, array, &subscripts, &exists) && !factors.contains(&exists) {
-            factors.push(exists);
-        }
+    found
+}
+
+/// A body, or each of its addends, times the indicators of the entries that it reads.
+fn where_there(symbols: &Symbols, sums: &[LetterId], mut body: Expression) -> Result<Expression, Apart> {
+    let mut wanted_here = wanted(symbols, sums, &body);
+    wanted_here.retain(|own| !vanishes(&body, own));
+    if wanted_here.is_empty() {
+        return Ok(body);
     }
+    let inside = |part| where_there(symbols, sums, part);
+    let is_one = wanted_here.iter().all(|own| own.exists == wanted_here[0].exists);
+    match body {
+        Expression::Add(parts) if !is_one => {
+            return parts.into_iter().map(inside).collect::<Result<_, _>>().map(Expression::Add);
+        }
+        Expression::Sum(letters, body) if !is_one => {
+            return Ok(Expression::Sum(letters, Box::new(inside(*body)?)));
+        }
+        // One factor alone reads such data: the product is linear in it.
+        Expression::Multiply(ref mut parts) if !is_one => {
+            let reads = |part: &Expression| !wanted(symbols, sums, part).is_empty();
+            let reading: Vec<usize> = (0..parts.len()).filter(|place| reads(&parts[*place])).collect();
+            if let [only] = reading[..]
+                && matches!(parts[only], Expression::Add(_) | Expression::Sum(..))
+            {
+                let part = std::mem::replace(&mut parts[only], Expression::Number(1.0));
+                parts[only] = inside(part)?;
+                return Ok(body);
+            }
+        }
+        _ => {}
+    }
+    let mut factors = indicators(wanted_here)?;
+    match body {
+        Expression::Multiply(parts) => factors.extend(parts),
+        other => factors.push(other),
+    }
+    Ok(Expression::Multiply(factors))
+}
+
+/// The indicators of elements, each once.
+fn indicators(wanted: Vec<Wanted>) -> Result<Vec<Expression>, Apart> {
     let excludes = |own: &Expression, other: &Expression| match (own, other) {
         (
             Expression::Indicator(Comparison::Less, left, right),
@@ -38,17 +96,18 @@ fn where_there(symbols: &Symbols, sums: &[LetterId], body: Expression) -> Expres
         ) => left == second && right == first,
         _ => false,
     };
-    let is_empty = factors.iter().any(|own| factors.iter().any(|other| excludes(own, other)));
-    match body {
-        body if factors.is_empty() => return body,
-        Expression::Add(parts) if is_empty => {
-            let each = parts.into_iter().map(|part| where_there(symbols, sums, part));
-            return Expression::Add(each.collect());
+    for (place, one) in wanted.iter().enumerate() {
+        if let Some(other) = wanted[place..].iter().find(|other| excludes(&one.exists, &other.exists)) {
+            return Err([one, other].map(|own| (own.array, own.subscripts.clone())));
         }
-        Expression::Multiply(parts) => factors.extend(parts),
-        other => factors.push(other),
     }
-    Expression::Multiply(factors)
+    let mut factors: Vec<Expression> = Vec::new();
+    for own in wanted {
+        if !factors.contains(&own.exists) {
+            factors.push(own.exists);
+        }
+    }
+    Ok(factors)
 }
 
 /// What two letters of an element have to be for it to exist; `None` where it always does, or where an index stands for a letter.
@@ -87,14 +146,18 @@ fn binds(value: &Expression, letter: LetterId) -> bool {
 }
 
 /// Whether an expression is 0 by its form where an element is, or says itself where the element exists.
-fn vanishes(value: &Expression, array: ArrayId, subscripts: &[Subscript], exists: &Expression) -> bool {
-    let inside = |own: &Expression| vanishes(own, array, subscripts, exists);
+fn vanishes(value: &Expression, element: &Wanted) -> bool {
+    let inside = |own: &Expression| vanishes(own, element);
     match value {
-        Expression::Value(own, at) => *own == array && at == subscripts,
-        Expression::Indicator(..) => value == exists,
+        Expression::Value(own, at) => *own == element.array && *at == element.subscripts,
+        Expression::Indicator(..) => *value == element.exists,
         Expression::Sum(_, body) => inside(body),
         Expression::Add(parts) => parts.iter().all(inside),
-        Expression::Multiply(parts) => parts.iter().any(inside),
+        // 0 times the log of 0 is no number.
+        Expression::Multiply(parts) => {
+            parts.contains(&element.exists)
+                || parts.iter().any(inside) && parts.iter().all(|part| is_finite(part, element))
+        }
         Expression::Power(base, exponent) => {
             matches!(**exponent, Expression::Number(power) if power > 0.0) && inside(base)
         }
@@ -103,5 +166,29 @@ fn vanishes(value: &Expression, array: ArrayId, subscripts: &[Subscript], exists
         | Expression::Number(_)
         | Expression::Position(_)
         | Expression::OfMatrix(..) => false,
+    }
+}
+
+/// Whether an expression is a finite number by its form where an element is 0: it reads it, if at all, in sums, products,
+/// positive powers and exponentials.
+fn is_finite(value: &Expression, element: &Wanted) -> bool {
+    let inside = |own: &Expression| is_finite(own, element);
+    match value {
+        Expression::Sum(_, body) | Expression::Apply(Function::Exp, body) => inside(body),
+        Expression::Add(parts) | Expression::Multiply(parts) => parts.iter().all(inside),
+        Expression::Power(base, exponent) if matches!(**exponent, Expression::Number(power) if power > 0.0 && power.fract() == 0.0) => {
+            inside(base)
+        }
+        Expression::Power(..) | Expression::Apply(..) | Expression::OfMatrix(..) => {
+            let mut reads = false;
+            value.visit_values(&mut |array, subscripts| {
+                reads |= array == element.array && subscripts == element.subscripts;
+            });
+            !reads
+        }
+        Expression::Value(..)
+        | Expression::Indicator(..)
+        | Expression::Number(_)
+        | Expression::Position(_) => true,
     }
 }

@@ -7,12 +7,13 @@ use cavi_syntax::{Diagnostic, Span, cut_off_by_name, nearest, print_expression, 
 
 use super::declarations::State;
 use super::elsewhere::function_elsewhere;
-use super::entries::over_entries;
+use super::entries::{Apart, over_entries};
 use super::inverses::MATRIX_FUNCTIONS;
 use super::names::join;
 use super::places::{Bound, CONSTANT, DERIVED, How, INVERSE, START, Scope};
 use super::substitute::{Binding, substitute};
 use super::{Named, Resolver};
+use crate::print::expression;
 
 /// Whether programs may call a function of this name.
 pub(super) fn is_function(name: &str) -> bool {
@@ -311,6 +312,7 @@ impl Resolver<'_> {
         }
         let lenient = scope.lenient;
         scope.lenient |= failed;
+        let span = body.span;
         let body = self.expression(scope, body);
         scope.lenient = lenient;
         scope.bound.truncate(before);
@@ -322,7 +324,20 @@ impl Resolver<'_> {
             .filter_map(|(letter, _)| actual_of.iter().find(|(other, _)| other == letter))
             .map(|(_, actual)| *actual)
             .collect();
-        Some(over_entries(&self.symbols, sums, body?))
+        over_entries(&self.symbols, sums, body?).map_err(|apart| self.never_together(apart, span)).ok()
+    }
+
+    /// Two elements that one addend of a sum reads, of which one exists only where the other does not.
+    fn never_together(&mut self, apart: Apart, span: Span) {
+        let name = self.symbols.array(apart[0].0).name.clone();
+        let [one, other] =
+            apart.map(|(array, subscripts)| expression(&self.symbols, &Expression::Value(array, subscripts)));
+        let message = format!("no term of this sum exists: it reads `{one}` and `{other}`");
+        self.report(Diagnostic::error("E0524", message).at(span, "these are never there together").help(
+            format!(
+                "take a sum of two terms, of which each reads one of them, or declare `{name}` without the restriction"
+            ),
+        ));
     }
 
     /// Binds a summed letter; a ragged one runs inside the letter before which it stands in the body.

@@ -1,6 +1,6 @@
 //! Auxiliary variables of tangents: the root of an expected square for each copy, over the listed entries of sparse
 //! data. If there are more copies than data and parameters (because of unlisted zeros), none is stored; see
-//! `run/stream.rs`.
+//! `run/stream.rs`. And what is read on the diagonal: auxiliary variables, sparse arrays.
 
 use cavi_algebra::rules::{Substitution, substitute};
 use cavi_algebra::{ArrayId, Atom, AuxiliaryId, BlockId, Factor, LetterId, Subscript, Sum, Term};
@@ -20,6 +20,9 @@ impl<'a> Lowering<'a, '_> {
     ) -> Result<(NodeId, Vec<Subscript>), Unplanned> {
         let equations = self.equations;
         let own = equations.auxiliary(id);
+        if let Some(found) = self.auxiliary_of_diagonal(id, plates, target)? {
+            return Ok(found);
+        }
         let mut letters: Vec<LetterId> = own.plates.clone();
         letters.retain(|letter| {
             !own.plates.iter().any(|other| other != letter && self.symbols.lineage(*other).contains(letter))
@@ -40,7 +43,10 @@ impl<'a> Lowering<'a, '_> {
         let outer = (self.streaming, self.holding);
         let held = target.is_some() || outer.1;
         (self.streaming, self.holding) = (streaming, streaming && held);
-        let square = self.sum(&own.square, &domain, None);
+        let square = match streaming {
+            true => self.sum(&self.unrestricted(&own.square), &domain, None),
+            false => self.sum(&own.square, &domain, None),
+        };
         (self.streaming, self.holding) = outer;
         let square = square?;
         let loops = self.loops(square);
@@ -60,11 +66,69 @@ impl<'a> Lowering<'a, '_> {
         Ok((node, subscripts.collect()))
     }
 
+    /// `xi[i, i]` of more copies than are kept: these few are worked out for themselves. `None` for any other.
+    fn auxiliary_of_diagonal(
+        &mut self,
+        id: AuxiliaryId,
+        plates: &[Subscript],
+        target: Option<BlockId>,
+    ) -> Result<Option<(NodeId, Vec<Subscript>)>, Unplanned> {
+        let own = self.equations.auxiliary(id);
+        let sizes = own.plates.iter().map(|letter| self.bound.size_of(&self.symbols, *letter));
+        let is_kept = sizes.fold(1_usize, usize::saturating_mul) <= self.limit;
+        let mut letters: Vec<LetterId> = Vec::new();
+        for plate in plates {
+            let Subscript::Letter(letter) = plate else { return Ok(None) };
+            if !letters.contains(letter) {
+                letters.push(*letter);
+            }
+        }
+        if is_kept || letters.len() == plates.len() || self.listed_entries(&own.square).is_some() {
+            return Ok(None);
+        }
+        let map: Substitution = own.plates.iter().copied().zip(plates.iter().cloned()).collect();
+        let square = self.unrestricted(&own.square);
+        let terms = square.terms.iter().map(|term| substitute(&mut self.symbols, term, &map));
+        let square = Sum { terms: terms.collect() };
+        let symbols = &self.symbols;
+        let is_above =
+            |letter: &LetterId, other: &LetterId| other != letter && symbols.lineage(*other).contains(letter);
+        let innermost: Vec<LetterId> = letters
+            .iter()
+            .filter(|letter| !letters.iter().any(|other| is_above(letter, other)))
+            .copied()
+            .collect();
+        let square = self.sum_over_letters(&square, &innermost)?;
+        let loops = self.loops(square);
+        let mut node = self.node(Operation::Map(Elementwise::Root, square), loops.clone(), Vec::new);
+        if target.is_some() || self.holding {
+            node = self.node(Operation::Held(node), loops, Vec::new);
+        }
+        Ok(Some((node, innermost.into_iter().map(Subscript::Letter).collect())))
+    }
+
+    /// A square without the restriction to some of its entries: the others are read nowhere, or taken off again, so that they may be
+    /// anything finite.
+    fn unrestricted(&self, square: &Sum) -> Sum {
+        let mut free = square.clone();
+        let restricts = |factor: &Factor| matches!(factor.atom, Atom::Different(..) | Atom::Less(..));
+        free.terms.iter_mut().for_each(|term| term.factors.retain(|factor| !restricts(factor)));
+        if free.terms.iter().any(|term| self.has_pole(term)) { square.clone() } else { free }
+    }
+
     /// An auxiliary variable that stands at the listed entries of an array has no copy elsewhere, and so none by one letter
     /// alone. Where two of its subscripts are one letter, the second becomes a letter of its own:
-    /// `o[i,i] f(xi[i,i]) = sum_j o[i,j] f(xi[i,j]) [i = j]`, with o the array or its mask.
+    /// `o[i,i] f(xi[i,i]) = sum_j o[i,j] f(xi[i,j]) [i = j]`, with o the array or its mask. So does `x[i,i] = sum_j x[i,j] [i = j]` of a
+    /// sparse array too large to be filled out.
     pub(super) fn letters_apart(&mut self, mut term: Term) -> Term {
-        while let Some((array, first, second, letter)) = self.read_at_one_letter(&term, &[]) {
+        // Of an array that is read further in, the sum that reads it is a term of its own.
+        let large = |own: &Self, term: &Term| {
+            let found = term.factors.iter().filter_map(|factor| own.large_driver(factor));
+            found.into_iter().find_map(|(array, subscripts)| twice(array, &subscripts, &[]))
+        };
+        while let Some((array, first, second, letter)) =
+            large(self, &term).or_else(|| self.read_at_one_letter(&term, &[]))
+        {
             let own = self.symbols.letter(letter).parent;
             let fresh = self.symbols.fresh(letter, own);
             self.move_apart(&mut term, array, (first, second), (letter, fresh), &[]);
@@ -85,19 +149,21 @@ impl<'a> Lowering<'a, '_> {
             if let Atom::Auxiliary { id, plates } = &factor.atom
                 && let Some((array, places)) = self.places_of_entries(*id)
             {
-                let own = |dimension: usize| plates[places[dimension]].clone();
-                for second in 1..places.len() {
-                    let Subscript::Letter(letter) = own(second) else { continue };
-                    let first = (0..second).find(|first| own(*first) == own(second));
-                    if let Some(first) = first.filter(|_| !inside.contains(&letter)) {
-                        return Some((array, first, second, letter));
-                    }
+                let at: Vec<Subscript> = places.iter().map(|place| plates[*place].clone()).collect();
+                let found = twice(array, &at, inside);
+                if found.is_some() {
+                    return found;
                 }
             }
             factor.atom.nested().into_iter().flat_map(|sum| &sum.terms).find_map(|nested| {
                 self.read_at_one_letter(nested, &[inside, nested.sums.as_slice()].concat())
             })
         })
+    }
+
+    /// A sparse array, too large to be filled out, whose listed entries a factor restricts its letters to.
+    pub(super) fn large_driver(&self, factor: &Factor) -> Option<(ArrayId, Vec<Subscript>)> {
+        self.driver(factor).filter(|(array, _)| self.is_sparse(*array) && self.cells(*array) > self.limit)
     }
 
     /// Writes a letter anew in the second of two dimensions of an array, its mask and the auxiliary variables at its entries,
@@ -169,4 +235,13 @@ impl<'a> Lowering<'a, '_> {
             (listed && bound.has_missing()).then_some((*array, letters))
         })
     }
+}
+
+/// Two dimensions of an array that are read at one letter, which is none of those that are summed further in.
+fn twice(array: ArrayId, at: &[Subscript], inside: &[LetterId]) -> Option<(ArrayId, usize, usize, LetterId)> {
+    (1..at.len()).find_map(|second| {
+        let Subscript::Letter(letter) = at[second] else { return None };
+        let first = at[..second].iter().position(|own| *own == at[second])?;
+        (!inside.contains(&letter)).then_some((array, first, second, letter))
+    })
 }

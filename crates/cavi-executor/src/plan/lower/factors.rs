@@ -15,7 +15,7 @@ use super::scope::entry_of;
 use super::{Dim, Lowering, Pending, Scope, Unplanned};
 use crate::data::BoundArray;
 use crate::layout::is_one_vector;
-use crate::plan::tensor::{Allotted, Elementwise, Loop, NodeId, Operation, Part};
+use crate::plan::tensor::{Allotted, Elementwise, Loop, MapId, NodeId, Operation, Part};
 
 impl<'a> Lowering<'a, '_> {
     /// A factor as arrays with subscripts.
@@ -279,7 +279,7 @@ impl<'a> Lowering<'a, '_> {
         subscripts: &[Subscript],
     ) -> Option<(NodeId, Vec<Subscript>)> {
         let bound = self.bound;
-        let BoundArray::Sparse { indices, values, .. } = bound.array(array) else { return None };
+        let BoundArray::Sparse { values, .. } = bound.array(array) else { return None };
         let letters: Vec<LetterId> = subscripts
             .iter()
             .filter_map(|subscript| match subscript {
@@ -306,19 +306,14 @@ impl<'a> Lowering<'a, '_> {
             .map(|letter| coordinates.iter().position(|own| own == letter).expect("checked above"))
             .collect();
         let label = format!("{array:?} at the coordinates {places:?} of the entries of {driver:?}");
-        let aligned = || {
-            // Looked up coordinate by coordinate.
-            let BoundArray::Sparse { indices: driving, .. } = self.bound.array(*driver) else {
-                return vec![0.0; count];
-            };
-            (0..count)
-                .map(|entry| {
-                    let wanted: Vec<u32> = places.iter().map(|place| driving[*place][entry]).collect();
-                    find_entry(indices, &wanted).map_or(0.0, |found| values[found])
-                })
-                .collect()
+        let columns: Vec<MapId> = places.iter().map(|place| self.coordinate(*driver, *place)).collect();
+        // Looked up coordinate by coordinate.
+        let at = |entry: usize| {
+            let wanted: Vec<usize> =
+                columns.iter().map(|column| self.maps.table(*column)[entry] as usize).collect();
+            bound.array(array).listed(&wanted).map_or(0.0, |found| values[found])
         };
-        let filled = aligned();
+        let filled: Vec<f64> = (0..count).map(at).collect();
         let node = self.node(Operation::Static(label), vec![entries], || filled);
         Some((node, vec![entry]))
     }
@@ -474,22 +469,6 @@ fn number_of(symbols: &Symbols, sum: &Sum) -> Option<f64> {
         product.filter(|_| term.sums.is_empty()).map(|own| own * term.coefficient.0)
     };
     sum.terms.iter().map(of_term).sum()
-}
-
-/// The place of an entry among sorted coordinates.
-fn find_entry(indices: &[Numbers<u32>], wanted: &[u32]) -> Option<usize> {
-    let count = indices.first().map_or(0, |column| column.len());
-    let compare = |entry: usize| indices.iter().map(|column| column[entry]).cmp(wanted.iter().copied());
-    let (mut low, mut high) = (0, count);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        match compare(middle) {
-            std::cmp::Ordering::Less => low = middle + 1,
-            std::cmp::Ordering::Greater => high = middle,
-            std::cmp::Ordering::Equal => return Some(middle),
-        }
-    }
-    None
 }
 
 /// Listed values at their places among zeros.

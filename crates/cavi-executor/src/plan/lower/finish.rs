@@ -5,6 +5,7 @@ use cavi_algebra::{ArrayId, Atom, LetterId, Subscript, Support};
 use super::scope::entry_of;
 use super::{Lowering, Pending, Scope, Unplanned};
 use crate::data::BoundArray;
+use crate::plan::beside::{Order, sum_beside};
 use crate::plan::eliminate::sum_through;
 use crate::plan::tensor::{Access, Along, Contraction, Index, Loop, MapId, Maps, NodeId, Operation};
 
@@ -90,16 +91,32 @@ impl<'a> Lowering<'a, '_> {
             self.tie(scope, letter, Index::letter(base));
             self.bind(scope, letter, Index::letter(base));
         }
-        // As are the indices of guards that make no two letters one.
+        // As are the indices of guards that make no two letters one. Those through tables of two loop letters are looked at last.
         let mut left: Vec<&Atom> = Vec::new();
+        let mut orders: Vec<Order> = Vec::new();
         for guard in guards {
-            if !self.unites(scope, guard)? {
-                left.push(guard);
+            if self.unites(scope, guard)? {
+                continue;
+            }
+            match (self.through_tables(scope, guard)?, guard) {
+                (Some(pair), _) => scope.tied.push(pair),
+                (None, Atom::Less(less, more)) => {
+                    orders.push((self.resolve(scope, less)?, self.resolve(scope, more)?));
+                }
+                (None, _) => left.push(guard),
             }
         }
         let mut held: Vec<Access> = Vec::new();
         for guard in left {
             held.extend(self.holds(scope, guard)?);
+        }
+        // Letters that have to agree with others beside are no running sums.
+        let busy: Vec<usize> =
+            scope.tied.iter().flat_map(|(left, right)| [left.letter, right.letter]).collect();
+        for (less, more) in
+            orders.extract_if(.., |(less, more)| busy.contains(&less.letter) || busy.contains(&more.letter))
+        {
+            held.extend(self.where_they_hold(scope, less, more, true)?);
         }
         let sizes = sizes.into_iter().map(|(node, parent)| Access { node, dims: vec![scope.index[&parent]] });
         let mut operands = Vec::new();
@@ -130,6 +147,10 @@ impl<'a> Lowering<'a, '_> {
                 Some((own, _)) => summed.push(own.letter),
                 None => whole.operands.extend(self.where_they_hold(scope, left, right, false)?),
             }
+        }
+        summed.extend(sum_beside(self, &mut whole, &mut orders));
+        for (less, more) in orders {
+            whole.operands.extend(self.where_they_hold(scope, less, more, true)?);
         }
         // A loop that nothing mentions repeats the product.
         for (letter, own) in scope.letters.iter().enumerate() {
@@ -279,15 +300,21 @@ impl<'a> Lowering<'a, '_> {
         Ok(true)
     }
 
-    /// An equality or order of two subscripts as an array of zeros and ones; `None` where it always holds.
+    /// The two indices that are to be equal, if both are read through tables, of two loop letters.
+    fn through_tables(&mut self, scope: &Scope, guard: &Atom) -> Result<Option<(Index, Index)>, Unplanned> {
+        let Atom::Equal(left, right) = guard else { return Ok(None) };
+        let (left, right) = (self.resolve(scope, left)?, self.resolve(scope, right)?);
+        let apart = left.letter != right.letter && left.map.is_some() && right.map.is_some();
+        Ok(apart.then_some((left, right)))
+    }
+
+    /// An equality of two subscripts as an array of zeros and ones; `None` where it always holds.
     fn holds(&mut self, scope: &Scope, guard: &Atom) -> Result<Option<Access>, Unplanned> {
-        let (left, right, less) = match guard {
-            Atom::Equal(left, right) => (left, right, false),
-            Atom::Less(left, right) => (left, right, true),
-            _ => return Err(Unplanned("a guard that is none".to_owned())),
+        let Atom::Equal(left, right) = guard else {
+            return Err(Unplanned("a guard that is none".to_owned()));
         };
         let (left, right) = (self.resolve(scope, left)?, self.resolve(scope, right)?);
-        self.where_they_hold(scope, left, right, less)
+        self.where_they_hold(scope, left, right, false)
     }
 
     /// Zeros and ones: where two indices are equal, or where the first is less than the second.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use cavi_algebra::rules::rename_apart;
 use cavi_algebra::{
-    ArrayId, ArrayKind, Atom, AxisId, BlockId, Equations, Factor, LetterId, Subscript, Sum, Symbols, Term,
+    ArrayId, Atom, AxisId, BlockId, Equations, Factor, LetterId, Subscript, Sum, Symbols, Term,
 };
 
 use crate::data::{Bound, BoundArray};
@@ -27,6 +27,7 @@ use crate::plan::eliminate::{eliminate, factor_out};
 use crate::plan::tensor::{Along, Contraction, Index, Loop, Maps, Node, NodeId, Operation};
 
 pub use program::lower;
+use scope::wide_indices;
 
 /// A dimension of a node's domain.
 #[derive(Clone, Debug, PartialEq)]
@@ -289,7 +290,8 @@ impl<'a, 'l> Lowering<'a, 'l> {
             }
         }
         let term = rename_apart(&mut self.symbols, term, &taken);
-        let term = self.letters_apart(term);
+        let mut term = self.letters_apart(term);
+        self.indices_apart(&mut term);
         let mut scope = self.scope(domain);
         if self.is_counted(&term) {
             let (counts, coefficient) = self.counts(&term, target)?;
@@ -298,13 +300,10 @@ impl<'a, 'l> Lowering<'a, 'l> {
         }
         let mut counts = None;
         let by_rows = if self.by_shares { self.counts_of_rows(&term, domain, target) } else { None };
-        let term = match by_rows {
-            Some((found, rest)) => {
-                counts = Some(found);
-                rest
-            }
-            None => term,
-        };
+        if let Some((found, rest)) = by_rows {
+            counts = Some(found);
+            term = rest;
+        }
         // The listed entries of a sparse array drive the loop. A mask comes first, since auxiliary variables are
         // stored for its entries.
         let (masks, others): (Vec<&Factor>, Vec<&Factor>) =
@@ -314,6 +313,7 @@ impl<'a, 'l> Lowering<'a, 'l> {
                 self.drive(&mut scope, array, &subscripts, &term)?;
             }
         }
+        self.positions_apart(&scope, &mut term);
         for subscript in wide_indices(&self.symbols, &term) {
             let Subscript::Index(array, inner) = &subscript else { continue };
             if !inner.is_empty() {
@@ -355,19 +355,4 @@ pub fn limit(equations: &Equations, bound: &Bound, layouts: &[Arc<Layout>]) -> u
     let parameters: usize = blocks.map(|(block, layout)| layout.values(block)).sum();
     let leaves_out = equations.sites.iter().any(|site| site.collapsed.is_some());
     (data + parameters).max(if leaves_out { MOST_SHARES } else { 1 << 16 })
-}
-
-/// Index subscripts with more than one subscript of their own, or none.
-fn wide_indices(symbols: &Symbols, term: &Term) -> Vec<Subscript> {
-    fn inside(symbols: &Symbols, subscript: &Subscript, out: &mut Vec<Subscript>) {
-        if let Subscript::Index(array, inner) = subscript {
-            if inner.len() != 1 && symbols.array(*array).kind != ArrayKind::Latent {
-                out.push(subscript.clone());
-            }
-            inner.iter().for_each(|inner| inside(symbols, inner, out));
-        }
-    }
-    let mut out = Vec::new();
-    term.visit_subscripts(&mut |subscript| inside(symbols, subscript, &mut out));
-    out
 }

@@ -52,7 +52,7 @@ impl<'a> Lowering<'a, '_> {
                     }
                     Atom::Equal(left, right) if self.never_equal(left, right) => continue 'next,
                     Atom::Different(left, right)
-                        if self.never_equal(left, right) || self.lists_apart(&term, left, right) =>
+                        if self.never_equal(left, right) || self.lists_apart(&without(), left, right) =>
                     {
                         queue.push(without());
                         continue 'next;
@@ -139,7 +139,7 @@ impl<'a> Lowering<'a, '_> {
 
     /// Whether a factor divides by data or constants, or is a function of them that is infinite at 0. Data that exist for
     /// different letters alone, and distances, are 0 where the letters are equal.
-    fn has_pole(&self, term: &Term) -> bool {
+    pub(super) fn has_pole(&self, term: &Term) -> bool {
         let is_known = |factor: &Factor| matches!(&factor.atom, Atom::Value(array, _) if self.symbols.array(*array).kind != ArrayKind::Latent);
         let reads_known = |sum: &Sum| sum.terms.iter().flat_map(|term| &term.factors).any(is_known);
         // `x + 1` is not 0 for what is not negative.
@@ -172,29 +172,39 @@ impl<'a> Lowering<'a, '_> {
         })
     }
 
-    /// Whether a term reads what a site has, and an array that lists no entry where two of its letters are equal: sites stand
-    /// at the listed entries alone.
+    /// Whether a term has a factor that is 0 wherever these two are equal: an array that lists no entry there, or its mask. What
+    /// stands at the listed entries alone is not worked out elsewhere; of anything else 0 times what is infinite would be no number.
     fn lists_apart(&self, term: &Term, left: &Subscript, right: &Subscript) -> bool {
         let of_site =
             |factor: &Factor| matches!(factor.atom, Atom::Allocation { .. } | Atom::LogPartition { .. });
-        term.factors.iter().any(of_site)
-            && term.factors.iter().any(|factor| {
-                let Atom::Value(array, subscripts) = &factor.atom else { return false };
-                let stated = self.symbols.array(*array);
-                let Some(Restriction::Different(one, other) | Restriction::Less(one, other)) =
-                    stated.restriction
-                else {
-                    return false;
-                };
-                let at = |letter| {
-                    let place = stated.letters.iter().position(|own| *own == letter);
-                    place.and_then(|place| subscripts.get(place))
-                };
-                let pair = (at(one), at(other));
-                factor.power > 0
-                    && self.is_sparse(*array)
-                    && (pair == (Some(left), Some(right)) || pair == (Some(right), Some(left)))
-            })
+        let is_apart = |factor: &Factor| {
+            let (array, subscripts) = match &factor.atom {
+                Atom::Value(array, subscripts) if factor.power > 0 && self.is_sparse(*array) => {
+                    (array, subscripts)
+                }
+                Atom::Observed(array, subscripts)
+                    if matches!(
+                        self.bound.array(*array),
+                        BoundArray::Sparse { unlisted_zero: false, .. }
+                    ) =>
+                {
+                    (array, subscripts)
+                }
+                _ => return false,
+            };
+            let stated = self.symbols.array(*array);
+            let Some(Restriction::Different(one, other) | Restriction::Less(one, other)) = stated.restriction
+            else {
+                return false;
+            };
+            let at = |letter| {
+                let place = stated.letters.iter().position(|own| *own == letter);
+                place.and_then(|place| subscripts.get(place))
+            };
+            let pair = (at(one), at(other));
+            pair == (Some(left), Some(right)) || pair == (Some(right), Some(left))
+        };
+        term.factors.iter().any(is_apart) && (term.factors.iter().any(of_site) || !self.has_pole(term))
     }
 
     /// Whether a sum of products of data has no more values than one of them, and is not a value for each of many entries of a
@@ -386,7 +396,7 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// How many entries an array would have if all were listed.
-    fn cells(&self, array: ArrayId) -> usize {
+    pub(super) fn cells(&self, array: ArrayId) -> usize {
         self.bound.shape(&self.symbols, array).into_iter().fold(1_usize, usize::saturating_mul)
     }
 

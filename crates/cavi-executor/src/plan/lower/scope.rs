@@ -1,8 +1,8 @@
 //! The letters of a term: which loop each belongs to, and which sparse array drives it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use cavi_algebra::{ArrayId, Atom, Factor, Function, LetterId, Subscript, Support, Term};
+use cavi_algebra::{ArrayId, ArrayKind, Atom, Factor, Function, LetterId, Subscript, Support, Symbols, Term};
 
 use super::{Dim, Lowering, Scope, Unplanned};
 use crate::data::BoundArray;
@@ -15,6 +15,44 @@ pub(super) fn entry_of(array: ArrayId, letters: &[LetterId]) -> Subscript {
         array,
         letters.iter().chain(letters.first()).map(|own| Subscript::Letter(*own)).collect(),
     )
+}
+
+/// Puts a subscript in the place of another, wherever it stands in one.
+fn replace_within(own: &mut Subscript, old: &Subscript, new: &Subscript) {
+    if own == old {
+        *own = new.clone();
+    } else if let Subscript::Index(_, inner) = own {
+        inner.iter_mut().for_each(|inner| replace_within(inner, old, new));
+    }
+}
+
+/// Reads an element of an array elsewhere, wherever a term reads it, its nested sums included.
+fn replace_element(term: &mut Term, array: ArrayId, old: &[Subscript], new: &[Subscript]) {
+    for factor in &mut term.factors {
+        if let Atom::Value(own, subscripts) | Atom::Observed(own, subscripts) = &mut factor.atom
+            && *own == array
+            && subscripts.as_slice() == old
+        {
+            *subscripts = new.to_vec();
+        }
+        let nested = factor.atom.nested_mut().into_iter().flat_map(|sum| &mut sum.terms);
+        nested.for_each(|term| replace_element(term, array, old, new));
+    }
+}
+
+/// Index subscripts with more than one subscript of their own, or none.
+pub(super) fn wide_indices(symbols: &Symbols, term: &Term) -> Vec<Subscript> {
+    fn inside(symbols: &Symbols, subscript: &Subscript, out: &mut Vec<Subscript>) {
+        if let Subscript::Index(array, inner) = subscript {
+            if inner.len() != 1 && symbols.array(*array).kind != ArrayKind::Latent {
+                out.push(subscript.clone());
+            }
+            inner.iter().for_each(|inner| inside(symbols, inner, out));
+        }
+    }
+    let mut out = Vec::new();
+    term.visit_subscripts(&mut |subscript| inside(symbols, subscript, &mut out));
+    out
 }
 
 impl<'a> Lowering<'a, '_> {
@@ -143,9 +181,11 @@ impl<'a> Lowering<'a, '_> {
         };
         let distinct = letters.iter().enumerate().all(|(place, letter)| !letters[..place].contains(letter));
         // Where an index gives some of the letters their values, those of the entry have to agree with them; shares stand at the
-        // entries and nowhere else.
+        // entries and nowhere else, and an array that cannot be filled out is read nowhere else.
         let shares = term.factors.iter().any(|factor| matches!(factor.atom, Atom::Allocation { .. }));
-        let indexed = shares || matches!(self.symbols.array(array).support, Support::Index(_));
+        let indexed = shares
+            || matches!(self.symbols.array(array).support, Support::Index(_))
+            || self.is_sparse(array) && self.cells(array) > self.limit;
         let known = |letter: &LetterId| indexed && scope.index.contains_key(letter);
         if !distinct || !letters.iter().any(free) || !letters.iter().all(|own| free(own) || known(own)) {
             return Ok(());
@@ -167,6 +207,60 @@ impl<'a> Lowering<'a, '_> {
         }
         scope.pattern.push((entry, array, letters));
         Ok(())
+    }
+
+    /// A sparse array that is too large to be filled out is read at its listed entries, also where index data say where:
+    /// `x[h[n], j] = sum_i x[i, j] [i = h[n]]`.
+    pub(super) fn indices_apart(&mut self, term: &mut Term) {
+        let is_index = |own: &Subscript| matches!(own, Subscript::Index(..));
+        let read_through = |own: &Self, term: &Term| {
+            let mut read = term.factors.iter().filter_map(|factor| own.large_driver(factor));
+            read.find(|(_, subscripts)| subscripts.iter().any(is_index))
+        };
+        while let Some((array, subscripts)) = read_through(self, term) {
+            let plain = self.at_letters(array, &subscripts, term);
+            replace_element(term, array, &subscripts, &plain);
+        }
+    }
+
+    /// The subscripts with letters in place of index data, which are to be equal to them.
+    fn at_letters(&mut self, array: ArrayId, subscripts: &[Subscript], term: &mut Term) -> Vec<Subscript> {
+        let mut plain = subscripts.to_vec();
+        for (place, own) in plain.iter_mut().enumerate() {
+            if !matches!(own, Subscript::Index(..)) {
+                continue;
+            }
+            let axis = self.symbols.letter(self.symbols.array(array).letters[place]).axis;
+            let fresh = Subscript::Letter(self.symbols.fresh_on(axis));
+            fresh.letters(&mut term.sums);
+            term.factors.push(Factor::of(Atom::Equal(fresh.clone(), std::mem::replace(own, fresh))));
+        }
+        plain
+    }
+
+    /// Index data that stand where other index data say, as `g[p[n], l]`, follow from no loop letter alone, unless one has both `n` and `l`.
+    /// The position gets a letter of its own: `b[l, g[p[n], l]] = sum_i b[l, g[i, l]] [i = p[n]]`.
+    pub(super) fn positions_apart(&mut self, scope: &Scope, term: &mut Term) {
+        for subscript in cavi_algebra::dedup(wide_indices(&self.symbols, term)) {
+            let Subscript::Index(array, inner) = &subscript else { continue };
+            let mut letters = Vec::new();
+            inner.iter().for_each(|own| own.letters(&mut letters));
+            let loops: BTreeSet<(Option<usize>, LetterId)> = letters
+                .iter()
+                .map(|letter| match scope.index.get(letter) {
+                    Some(index) => (Some(index.letter), letters[0]),
+                    None => (None, *letter),
+                })
+                .collect();
+            let apart = |own: &Subscript| matches!(own, Subscript::Index(..));
+            if loops.len() < 2 || !inner.iter().any(apart) {
+                continue;
+            }
+            let plain = Subscript::Index(*array, self.at_letters(*array, inner, term));
+            for factor in &mut term.factors {
+                factor.atom.map_subscripts(&mut |own| replace_within(own, &subscript, &plain));
+            }
+        }
     }
 
     /// Makes the ancestors of a letter, where they have values already, follow from the index it is about to get. Where

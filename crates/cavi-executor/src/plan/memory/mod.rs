@@ -393,7 +393,8 @@ impl<'w> Walk<'w> {
             | Operation::Pair(..)
             | Operation::Pairs(..)
             | Operation::Square(..)
-            | Operation::LogDeterminant(_) => self.take(id, length),
+            | Operation::LogDeterminant(_)
+            | Operation::Beside(..) => self.take(id, length),
         }
     }
 

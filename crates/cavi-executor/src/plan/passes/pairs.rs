@@ -163,6 +163,7 @@ fn is_symmetric(equations: &Equations, nodes: &[Node], node: NodeId, at: usize) 
         | Operation::Whole(_)
         | Operation::Taken(_)
         | Operation::LogDeterminant(_)
+        | Operation::Beside(..)
         | Operation::Site(..) => false,
     }
 }

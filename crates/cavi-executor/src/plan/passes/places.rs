@@ -216,6 +216,11 @@ impl Axis<'_> {
                     return Err("is the determinant of a matrix over it".to_owned());
                 }
             }
+            Operation::Beside(..) => {
+                if node.dims.first().is_some_and(|along| self.carries(*along)) {
+                    return Err("is summed over the positions before or after each of it".to_owned());
+                }
+            }
             // Value by value, or with all values that belong together in one place.
             Operation::Static(_)
             | Operation::Point(..)

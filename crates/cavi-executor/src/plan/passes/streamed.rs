@@ -9,8 +9,7 @@ use crate::plan::{Plan, Unplanned};
 /// Marks them. What reads one runs along its first dimension, row after row.
 pub fn stream(plan: &mut Plan, context: &Context) -> Result<(), Unplanned> {
     let large = |node: &Node| {
-        let computed =
-            matches!(node.operation, Operation::Contractions(_) | Operation::Map(..) | Operation::Site(..));
+        let computed = is_by_rows(&node.operation) || matches!(node.operation, Operation::Site(..));
         computed && node.len() > context.limit
     };
     let mut streamed: Vec<bool> = plan.nodes.iter().map(large).collect();
@@ -47,6 +46,11 @@ pub fn stream(plan: &mut Plan, context: &Context) -> Result<(), Unplanned> {
     Ok(())
 }
 
+/// Whether any row of it can be worked out by itself.
+fn is_by_rows(operation: &Operation) -> bool {
+    matches!(operation, Operation::Contractions(_) | Operation::Map(..) | Operation::Pair(..))
+}
+
 /// A shorter step is kept.
 const LONG: usize = 1 << 16;
 
@@ -58,9 +62,12 @@ fn stream_constants(plan: &mut Plan) {
     let mut own: Vec<bool> = (0..plan.nodes.len())
         .map(|index| {
             let node = &plan.nodes[index];
-            let computed = matches!(node.operation, Operation::Contractions(_) | Operation::Map(..));
             let is_long = node.len() > LONG && !node.shape.is_empty();
-            computed && is_long && constant[index] && !is_root[index] && !plan.streamed[index]
+            is_by_rows(&node.operation)
+                && is_long
+                && constant[index]
+                && !is_root[index]
+                && !plan.streamed[index]
         })
         .collect();
     // What cannot be read in rows is kept, and then what reads it may be read in other ways.
@@ -98,7 +105,9 @@ fn reads_in_rows(node: &Node, is_own: bool, is_streamed: &dyn Fn(usize) -> bool)
             };
             along.iter().all(in_rows)
         }),
-        Operation::Map(_, from) => is_own || !is_streamed(from.index()),
+        Operation::Map(..) | Operation::Pair(..) => {
+            is_own || node.reads().iter().all(|read| !is_streamed(read.index()))
+        }
         _ => !is_own && node.reads().iter().all(|read| !is_streamed(read.index())),
     }
 }

@@ -1,0 +1,213 @@
+//! Networks and designs that are too large to be filled out: listed entries against the same numbers in a dense file, and what follows by hand.
+
+use std::fs;
+use std::path::Path;
+
+use crate::by_hand::{Case, check};
+use crate::common::{cavi, scratch, text};
+
+const NODES: usize = 300;
+
+/// Values at some 2,000 of all pairs, in any order.
+fn listed() -> Vec<(usize, usize, f64)> {
+    let mut found = Vec::new();
+    for i in 0..NODES {
+        for (step, stride) in [1, 7, 31, 77, 101, 150, 222].into_iter().enumerate() {
+            let j = (i * stride + 3 * step + 1) % NODES;
+            if found.iter().all(|(one, other, _)| (*one, *other) != (i, j)) {
+                found.push((i, j, f64::from((i * 5 + step * 3) as u32 % 3 + 1)));
+            }
+        }
+    }
+    found.sort_by_key(|(i, j, _)| (*i, *j));
+    found
+}
+
+/// Writes the entries that are kept as `x.mtx` and as `x.csv`.
+fn write(directory: &Path, kept: &dyn Fn(usize, usize) -> bool, is_binary: bool) {
+    let value = |own: f64| if is_binary { 1.0 } else { own };
+    let entries: Vec<(usize, usize, f64)> = listed().into_iter().filter(|(i, j, _)| kept(*i, *j)).collect();
+    let lines: String =
+        entries.iter().map(|(i, j, own)| format!("{} {} {}\n", i + 1, j + 1, value(*own))).collect();
+    let head = "%%MatrixMarket matrix coordinate real general";
+    fs::write(directory.join("x.mtx"), format!("{head}\n{NODES} {NODES} {}\n{lines}", entries.len())).unwrap();
+    let mut dense = vec![vec![0.0; NODES]; NODES];
+    entries.iter().for_each(|(i, j, own)| dense[*i][*j] = value(*own));
+    let row = |row: &Vec<f64>| row.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
+    let rows: Vec<String> = dense.iter().map(row).collect();
+    fs::write(directory.join("x.csv"), rows.join("\n") + "\n").unwrap();
+}
+
+/// The bound and the posterior after three sweeps.
+fn fitted(directory: &Path, program: &str, data: &[&str]) -> (f64, Vec<(String, Vec<f64>)>) {
+    fs::write(directory.join("own.cavi"), program).unwrap();
+    let fixed = ["fit", "own.cavi", "--out", "o", "--force", "--quiet", "--tol", "0", "--sweeps", "3", "--seed", "3"];
+    let output = cavi(directory, &[&fixed[..], data].concat());
+    assert_eq!(output.status.code(), Some(0), "{program}\n{}", text(&output.stderr));
+    let summary = fs::read_to_string(directory.join("o/summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    let mut files: Vec<_> =
+        fs::read_dir(directory.join("o/posterior")).unwrap().map(|own| own.unwrap().path()).collect();
+    files.sort();
+    let arrays = files.iter().map(|own| {
+        let name = own.file_name().unwrap().to_string_lossy().into_owned();
+        (name, cavi_files::read_npy(own).unwrap().values)
+    });
+    (summary["elbo"].as_f64().unwrap(), arrays.collect())
+}
+
+/// Fits the same program to a dense file and to listed entries.
+fn agree(directory: &Path, name: &str, program: impl Fn(&str) -> String, data: &[&str]) {
+    let whole = fitted(directory, &program(""), &[&["--data", "x=x.csv"], data].concat());
+    let sparse = fitted(directory, &program(", absent = 0"), &[&["--data", "x=x.mtx"], data].concat());
+    let near = |own: f64, other: f64| (own - other).abs() <= 1e-7 * other.abs().max(1.0);
+    assert!(near(sparse.0, whole.0), "{name}: {} for {}", sparse.0, whole.0);
+    for ((file, own), (_, other)) in sparse.1.iter().zip(&whole.1) {
+        let far = own.iter().zip(other).find(|(own, other)| !near(**own, **other));
+        assert!(own.len() == other.len() && far.is_none(), "{name} {file}: {far:?}");
+    }
+}
+
+/// Each was refused as a list of edges with `i != j`.
+#[test]
+fn a_list_of_edges_has_the_fit_of_the_whole_matrix() {
+    let blocks = "z[i] ~ Categorical(pi)\npi[:k] ~ Dirichlet(1)\n";
+    let cases = [
+        ("density", "binary", "p ~ Beta(1, 1)\n".to_owned(), "Bernoulli(p)"),
+        ("blocks", "binary", format!("{blocks}p[k, l] ~ Beta(1, 1)\n"), "Bernoulli(p[z[i], z[j]])"),
+        ("counted blocks", "count", format!("{blocks}p[k, l] ~ Gamma(1, rate = 1)\n"), "Poisson(p[z[i], z[j]])"),
+        (
+            "factors",
+            "count",
+            "s[i, k] ~ Gamma(1, rate = 1)\nr[j, k] ~ Gamma(1, rate = 1)\n".to_owned(),
+            "Poisson(0.01 + sum[k](s[i, k] * r[j, k]))",
+        ),
+        ("one latent a node", "count", "s[i] ~ Gamma(1, rate = 1)\n".to_owned(), "Poisson(s[i] * s[j])"),
+        (
+            "senders and receivers",
+            "binary",
+            "c ~ Normal(0, sd = 1)\ns[i] ~ Normal(0, sd = 1)\nr[j] ~ Normal(0, sd = 1)\n".to_owned(),
+            "Bernoulli(logit = c + s[i] + r[j])",
+        ),
+        (
+            "social relations",
+            "real",
+            "m ~ Normal(0, sd = 1)\ns[i] ~ Normal(0, sd = 1)\nr[j] ~ Normal(0, sd = 1)\ntau ~ Gamma(1, rate = 1)\n".to_owned(),
+            "Normal(m + s[i] + r[j], prec = tau)",
+        ),
+        ("trials", "count", format!("{blocks}p[k, l] ~ Beta(1, 1)\n"), "Binomial(5, p[z[i], z[j]])"),
+    ];
+    let pairs: [(&str, &dyn Fn(usize, usize) -> bool); 3] =
+        [("", &|_, _| true), (", i != j", &|i, j| i != j), (", i < j", &|i, j| i < j)];
+    for (restriction, kept) in pairs {
+        let directory = scratch(&format!("networks{}", restriction.replace([' ', ',', '!', '='], "")));
+        for (name, support, prior, family) in &cases {
+            // A node beside itself has one factor twice.
+            if restriction.is_empty() && *name == "one latent a node" {
+                continue;
+            }
+            write(&directory, kept, *support == "binary");
+            let program = |absent: &str| {
+                format!(
+                    "axis node[i, j] = {NODES}\naxis block[k, l] = 2\ndata x[i, j] : {support}{absent}{restriction}\n{prior}\
+                     x[i, j] ~ {family}\n"
+                )
+            };
+            agree(&directory, &format!("{name}{restriction}"), program, &[]);
+        }
+    }
+}
+
+/// A design of listed entries, read twice in a square, and through index data.
+#[test]
+fn a_sparse_design_has_the_fit_of_the_whole_matrix() {
+    let directory = scratch("networks_designs");
+    write(&directory, &|_, _| true, false);
+    let column = |value: &dyn Fn(usize) -> f64| -> String {
+        (0..NODES).map(|i| format!("{}\n", value(i))).collect()
+    };
+    fs::write(directory.join("y.csv"), format!("y\n{}", column(&|i| ((i * 37) % 19) as f64 / 10.0 - 0.9))).unwrap();
+    fs::write(directory.join("b.csv"), format!("b\n{}", column(&|i| ((i * 37) % 2) as f64))).unwrap();
+    fs::write(directory.join("h.csv"), format!("h\n{}", column(&|i| ((i * 7) % NODES) as f64))).unwrap();
+    let start = |absent: &str| {
+        format!(
+            "axis row[i] = {NODES}\naxis col[j] = {NODES}\ndata x[i, j] : real{absent}\nb[j] ~ Normal(0, sd = 1)\n\
+             tau ~ Gamma(1, rate = 1)\n"
+        )
+    };
+    let real = "data y[i] : real\n";
+    for (name, rest, data) in [
+        ("regression", format!("{real}y[i] ~ Normal(sum[j](x[i, j] * b[j]), prec = tau)\n"), vec!["y=y.csv"]),
+        (
+            "logit",
+            "data y[i] : binary\ny[i] ~ Bernoulli(logit = sum[j](x[i, j] * b[j]))\n".to_owned(),
+            vec!["y=b.csv"],
+        ),
+        (
+            "through index data",
+            format!("{real}data h[i] : index row\ny[i] ~ Normal(sum[j](x[h[i], j] * b[j]), prec = tau)\n"),
+            vec!["y=y.csv", "h=h.csv"],
+        ),
+    ] {
+        let data: Vec<&str> = data.into_iter().flat_map(|own| ["--data", own]).collect();
+        agree(&directory, name, |absent| format!("{}{rest}", start(absent)), &data);
+    }
+}
+
+/// A rate that all pairs of 5,000 nodes share: `Gamma(1 + 2, 1 + n (n - 1) / 2)`. And a latent a node: the rate of each is 1 and the
+/// sum of the means of all others, so that rates and means add up to one number.
+#[test]
+fn pairs_of_thousands_of_nodes_are_summed_node_by_node() {
+    let edges = "%%MatrixMarket matrix coordinate real general\n5000 5000 2\n1 4000 1\n17 18 1\n";
+    check(&Case {
+        name: "pairs_of_nodes",
+        program: "axis node[i, j]\ndata x[i, j] : count, absent = 0, i < j\nm ~ Gamma(1, rate = 1)\nx[i, j] ~ Poisson(m)\n",
+        files: &[("x.mtx", edges)],
+        arguments: &["--data", "x=x.mtx"],
+        found: &[("m.shape", &[3.0]), ("m.rate", &[1.0 + 5000.0 * 4999.0 / 2.0])],
+        elbo: None,
+    });
+    let directory = scratch("networks_nodes");
+    let edges = edges.replace("5000 5000", "1000 1000").replace("4000", "900");
+    fs::write(directory.join("x.mtx"), edges).unwrap();
+    for restriction in ["i < j", "i != j"] {
+        let program = format!(
+            "axis node[i, j]\ndata x[i, j] : count, absent = 0, {restriction}\ns[i] ~ Gamma(2, rate = 1)\nx[i, j] ~ Poisson(s[i] * s[j])\n"
+        );
+        fs::write(directory.join("own.cavi"), program).unwrap();
+        let arguments = ["fit", "own.cavi", "--data", "x=x.mtx", "--out", "o", "--force", "--quiet", "--tol", "1e-13"];
+        let output = cavi(&directory, &[&arguments[..], &["--sweeps", "200"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let of = |name: &str| {
+            cavi_files::read_npy(&directory.join(format!("o/posterior/s.{name}.npy"))).unwrap().values
+        };
+        let (shape, rate, mean) = (of("shape"), of("rate"), of("mean"));
+        let directions = if restriction == "i < j" { 1.0 } else { 2.0 };
+        let all = mean.iter().sum::<f64>();
+        for node in [0, 16, 17, 899, 999] {
+            let degree = f64::from(u8::from([0, 16, 17, 899].contains(&node)));
+            assert!((shape[node] - 2.0 - degree).abs() < 1e-12, "{restriction} {node}: {}", shape[node]);
+            let right = 1.0 + directions * (all - mean[node]);
+            assert!((rate[node] - right).abs() < 1e-6 * right, "{restriction} {node}: {} for {right}", rate[node]);
+        }
+    }
+}
+
+/// Genotypes of persons with several visits: which allele a visit has is read where its person says. By the ridge regression of y on the
+/// indicators of locus and allele, the means of b are `(I + X'X)^-1 X'y`, worked out with NumPy.
+#[test]
+fn index_data_are_read_where_other_index_data_say() {
+    check(&Case {
+        name: "genotypes",
+        program: "axis person[i] = 4\naxis locus[l] = 3\naxis allele[a] = 2\naxis visit[n]\ndata g[i, l] : index allele\n\
+            data p[n] : index person\ndata y[n] : real\nb[l, a] ~ Normal(0, sd = 1)\ny[n] ~ Normal(sum[l](b[l, g[p[n], l]]), sd = 1)\n",
+        files: &[
+            ("g.csv", "0,1,0\n1,1,0\n0,0,1\n1,0,0\n"),
+            ("p.csv", "p\n0\n1\n2\n3\n0\n1\n"),
+            ("y.csv", "y\n0.1\n0.5\n-1\n2\n0.3\n1\n"),
+        ],
+        arguments: &["--data", "g=g.csv", "--data", "p=p.csv", "--data", "y=y.csv"],
+        found: &[("b.mean", &[-0.321739130, 0.440468227, 0.254180602, -0.135451505, 0.584949833, -0.466220736])],
+        elbo: None,
+    });
+}
