@@ -238,9 +238,16 @@ pub fn unassigned(tree: &Tree, at: &[(String, usize)]) -> Vec<String> {
     out
 }
 
-/// The subscripts of a variable on the left of `log q(w[i, :k])` or `objective(w[i, k])`.
-pub fn of_one_copy<'t>(left: &'t Tree, member: &str) -> Option<&'t [Tree]> {
+/// The subscripts of a variable on the left of `log q(w[i, :k])`, `m[i] * log q(w[i, :k])` or `objective(w[i, k])`, and the weights in
+/// front.
+pub fn of_one_copy<'t>(left: &'t Tree, member: &str) -> Option<(Vec<&'t Tree>, &'t [Tree])> {
     let members = match left {
+        Tree::Product(factors) => {
+            let (last, weights) = factors.split_last()?;
+            let (inside, subscripts) = of_one_copy(&last.1, member)?;
+            let weights = weights.iter().map(|(_, own)| own).chain(inside);
+            return factors.iter().all(|(below, _)| !below).then(|| (weights.collect(), subscripts));
+        }
         Tree::Call(log, inside) if log == "log" => match inside.as_slice() {
             [Tree::Call(q, members)] if q == "q" => members,
             _ => return None,
@@ -249,7 +256,7 @@ pub fn of_one_copy<'t>(left: &'t Tree, member: &str) -> Option<&'t [Tree]> {
         _ => return None,
     };
     members.iter().find_map(|own| match own {
-        Tree::Name(name, subscripts) if name == member => Some(subscripts.as_slice()),
+        Tree::Name(name, subscripts) if name == member => Some((Vec::new(), subscripts.as_slice())),
         _ => None,
     })
 }

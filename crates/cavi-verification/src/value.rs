@@ -256,11 +256,7 @@ impl<'a> Reader<'a> {
             Some(bare) => (bare, true),
             None => (name, false),
         };
-        // A latent `pi` without its letters is the number.
-        let vector = |array: &ArrayId| {
-            subscripts.is_empty() && bare == "pi" && !self.symbols().array(*array).letters.is_empty()
-        };
-        match self.array(bare).filter(|array| !vector(array)) {
+        match self.array(bare) {
             Some(array) => {
                 let positions = self.positions(array, subscripts, at)?;
                 match before {
@@ -270,7 +266,7 @@ impl<'a> Reader<'a> {
             }
             // What a step leaves out.
             None if name == "const" => Ok(0.0),
-            None if name == "pi" => Ok(std::f64::consts::PI),
+            None if ["pi", "PI", "PI_number"].contains(&name) => Ok(std::f64::consts::PI),
             None => Err(format!("`{name}` is nowhere stated")),
         }
     }

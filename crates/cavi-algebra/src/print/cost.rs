@@ -125,9 +125,11 @@ impl Derivation<'_> {
     fn of_site(&self, site: &Site, sizes: &mut BTreeSet<Size>) {
         let listed = listed(self.symbols(), &site.weight);
         for addend in &site.addends {
-            let letters: BTreeSet<LetterId> =
-                closed(self.symbols(), site.plates.iter().chain(&addend.letters).copied());
-            sizes.insert(Shape { letters, listed: listed.clone() }.size(self.symbols()));
+            let kept = site.plates.iter().chain(&addend.letters).copied();
+            let whole = Shape { letters: closed(self.symbols(), kept.clone()), listed: listed.clone() };
+            sizes.insert(whole.size(self.symbols()));
+            // A weight may be a sum itself, as the square of a vector is.
+            self.of_sum(self.symbols(), &addend.log_weight, &kept.collect(), &[whole], sizes);
         }
     }
 
@@ -147,10 +149,7 @@ impl Derivation<'_> {
 
     /// The inverses of matrices that the standard form takes, one for each copy of the matrix.
     fn of_inverses(&self, block: &Block) -> Option<Size> {
-        if block.is_point() {
-            return None;
-        }
-        let formulas = self.standard.standard(block.family);
+        let formulas = self.parameters_of(block);
         let inverted = |own: &StandardParameter| matches!(own.formula, Formula::Inverse(_));
         let place = formulas.iter().position(inverted)?;
         let mut symbols = self.symbols().clone();

@@ -8,28 +8,67 @@ use super::derivation::Derivation;
 use super::document::{Item, Part, Span, words};
 use super::node::{Call, Element, Node, Range, Relation};
 use super::number::Number;
+use super::scope::PI;
 
 impl Derivation<'_> {
     /// The digamma function is written out where a variable is called psi; so are an expectation and an entropy in text where one is
-    /// called E or H. In print these are upright, and variables are not. The curvature of the tangent bound has its name.
+    /// called E or H, and there logarithms and the Gamma function where one is called log or Gamma. In print these are upright, and
+    /// variables are not, and what looks like a function is [told apart](Derivation::in_notation). The number pi is `PI` where
+    /// something else is pi. The curvature of the tangent bound has its name.
     pub(super) fn one_meaning(&self, items: &mut Vec<Item>, format: Format) {
         self.curvature_by_name(items);
-        let taken = |name: &str| self.scope().is_taken(name);
-        let (digamma, text) = (taken("psi"), format == Format::Text);
-        let (expectation, entropy) = (text && taken("E"), text && taken("H"));
-        if !digamma && !expectation && !entropy {
+        let scope = self.scope();
+        let text = format == Format::Text;
+        let (digamma, pi) = (scope.is_taken("psi"), scope.number_pi());
+        let (expectation, entropy) = (text && scope.is_taken("E"), text && scope.is_taken("H"));
+        let log = text && scope.looks_taken("log");
+        let gamma = log || text && scope.looks_taken("Gamma");
+        if !digamma && !expectation && !entropy && !gamma && pi.is_none() {
             return;
         }
         let written = |name: &str| Call::Named(name.to_owned());
-        each_node(items, &mut |node| match node {
-            Node::Call(call @ (Call::Digamma | Call::Function(Function::Digamma)), _) if digamma => {
-                *call = written("digamma");
+        each_node(items, &mut |node| {
+            if let Node::Product(product) = node
+                && let Some(named) = product.number.named
+                && (pi.is_some() && named.has_pi() || log && named.is_logarithm())
+            {
+                let mut product = product.clone();
+                product.number.named = None;
+                product.above.push(named.spelled(&Node::name(pi.unwrap_or("pi"))));
+                *node = Node::product(product.number, product.above, product.below);
             }
-            Node::Expectation(inside) if expectation => {
-                *node = Node::call(written("expectation"), (**inside).clone());
+            match node {
+                Node::Call(call @ (Call::Digamma | Call::Function(Function::Digamma)), _) if digamma => {
+                    *call = written("digamma");
+                }
+                Node::Call(call @ Call::Function(Function::SinePi), arguments) => {
+                    if let (Some(pi), [turns]) = (pi, arguments.as_slice()) {
+                        let angle = Node::times(vec![Node::name(pi), turns.clone()]);
+                        (*call, *arguments) = (written("sin"), vec![angle]);
+                    }
+                }
+                Node::Expectation(inside) if expectation => {
+                    *node = Node::call(written("expectation"), (**inside).clone());
+                }
+                Node::Entropy(inside) if entropy => {
+                    *node = Node::call(written("entropy"), (**inside).clone());
+                }
+                Node::Call(call @ Call::Function(Function::LogGamma), _) if gamma => {
+                    *call = written(LOG_GAMMA)
+                }
+                Node::Call(call @ Call::Function(Function::LogBesselK), _) if log => {
+                    *call = written(LOG_BESSEL_K);
+                }
+                _ => {}
             }
-            Node::Entropy(inside) if entropy => *node = Node::call(written("entropy"), (**inside).clone()),
-            _ => {}
+            // The logarithms that were only now written out, too.
+            if log {
+                inside(node, &mut |own| {
+                    if let Node::Call(call @ Call::Function(Function::Log), _) = own {
+                        *call = written(LN);
+                    }
+                });
+            }
         });
     }
 
@@ -116,6 +155,13 @@ impl Derivation<'_> {
                 words(", else 0"),
             ],
         );
+        if let Some(pi) = self.scope().number_pi() {
+            let text = "is 3.14159..., the circumference of a circle divided by its diameter";
+            line(used.pi, Node::name(pi), &[words(text)]);
+        }
+        let named = |name: &str| Node::call(Call::Named(name.to_owned()), x());
+        line(used.ln, named(LN), &[words("is the natural logarithm")]);
+        line(used.log_gamma, named(LOG_GAMMA), &[words("is the natural logarithm of the Gamma function")]);
         let entries = Node::call(Call::Named("nnz".to_owned()), x());
         let of_entries = [words("is the number of entries that the data "), Span::Math(x()), words(" list")];
         line(used.entries, entries, &of_entries);
@@ -154,6 +200,10 @@ struct Used {
     entries: bool,
     count: bool,
     old: bool,
+    ln: bool,
+    log_gamma: bool,
+    /// Whether `PI` stands on the page, under either of its names.
+    pi: bool,
     /// Functions of the language, in the order in which they are met.
     functions: Vec<Function>,
 }
@@ -216,15 +266,20 @@ impl Used {
             Node::Entropy(_) => self.entropy = true,
             Node::Count(_) => self.count = true,
             Node::Indicator(_) => self.indicator = true,
-            Node::Element(element) => self.old |= element.name.ends_with('~'),
+            Node::Element(element) => {
+                self.old |= element.name.ends_with('~');
+                self.pi |= PI.contains(&element.name.as_str());
+            }
             Node::Call(Call::Digamma | Call::Function(Function::Digamma), _) => self.digamma = true,
             Node::Call(Call::MultivariateDigamma, _) => self.multivariate = true,
             Node::Call(Call::Function(function), _) if !self.functions.contains(function) => {
                 self.functions.push(*function);
             }
             Node::Call(Call::Named(name), arguments) => match arguments.as_slice() {
-                [Node::Call(Call::Q, _)] if name != "entropy" => self.normaliser = true,
+                [Node::Call(Call::Q, _)] if name != "entropy" && name != LN => self.normaliser = true,
                 _ => {
+                    self.ln |= name == LN;
+                    self.log_gamma |= name == LOG_GAMMA;
                     self.expectation |= name == "expectation";
                     self.entropy |= name == "entropy";
                     self.digamma |= name == "digamma";
@@ -236,6 +291,11 @@ impl Used {
         }
     }
 }
+
+/// The logarithm, the log of the Gamma function and that of the Bessel function in text, where something else is called log.
+const LN: &str = "ln";
+const LOG_GAMMA: &str = "log_gamma";
+const LOG_BESSEL_K: &str = "log_bessel_k";
 
 /// What natural parameters may be called.
 const NATURAL: [&str; 4] = super::scope::NATURAL;

@@ -33,6 +33,7 @@ mod notation;
 mod number;
 mod overview;
 mod page;
+mod parameters;
 mod partly_observed;
 mod principle;
 mod processes;

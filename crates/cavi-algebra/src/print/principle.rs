@@ -1,6 +1,7 @@
 //! The principle, before the formulas of the program: what is maximised, why one factor after another, and why it cannot fall.
 
 use crate::equations::Block;
+use crate::symbols::Support;
 
 use super::Level;
 use super::derivation::Derivation;
@@ -51,6 +52,12 @@ impl Derivation<'_> {
              with equality where q is their posterior:"
         }));
         items.push(Item::Rows(vec![self.evidence_bound()]));
+        if self.symbols().arrays.iter().any(|own| own.support == Support::Multiplicity) {
+            items.push(sentence(
+                "A row of weight m stands for m rows that are alike, whose latent variables share one factor of q: the log joint and H[q] \
+                 count it, and that factor, m times.",
+            ));
+        }
         if self.level == Level::Lecture {
             items.push(why_a_bound(&terms));
         }

@@ -141,7 +141,7 @@ impl Derivation<'_> {
             return Vec::new();
         }
         let empty = natural.iter().any(|own| may_be_empty(&own.coefficient));
-        let value = resolve(&mut symbols, &ratio, &natural, &[], &[]);
+        let value = resolve(&mut symbols, &self.equations.blocks, &ratio, &natural, &[], &[]);
         let mut builder = Builder::new(self.scope_with(&symbols), &block.plates);
         let moment = self.moment(id, &Statistic::identity(), &[]);
         let row = Row::equal(builder.moment(&moment), value.node(&mut builder, &[]));

@@ -40,19 +40,22 @@ impl Page<'_> {
     /// logs at least 0 where the program says `clamp`.
     fn check_mode(&self, id: BlockId, rng: &mut ChaCha8Rng, tally: &mut Tally) -> Result<(), String> {
         let block = self.subject.equations.block(id);
-        // The inverse of a matrix inside a formula has no name to be read by, and groups of a slice sum to 1 each for itself.
+        // Groups of a slice sum to 1 each for itself.
         let family = posterior(block.family);
-        let is_vector =
-            family.statistics().iter().all(|own| matches!(own.extent, Extent::Scalar | Extent::Vector));
         let ragged = block.ragged_slice(self.symbols()).is_some();
-        if block.ascent.is_some() || block.members.len() > 1 || !is_vector || ragged {
+        if block.ascent.is_some() || block.members.len() > 1 || ragged {
             return Ok(());
         }
         let rows = rows(&self.derivation.printed_steps(id, Format::Text), self.symbols())?;
         let rows = || rows.iter().filter(|row| row.section == "Update");
-        let mode = rows().find(|row| matches!(row.left, Tree::Name(..)) && ["=", "∝"].contains(&row.sign));
-        let (Some(mode), Some(letters)) = (mode, self.letters_of_copy(id, rng)) else { return Ok(()) };
-        let reader = self.reader();
+        // The matrix that it inverts, and the inverse, stand before the point.
+        let stated: Vec<&Row> = rows()
+            .filter(|row| matches!(row.left, Tree::Name(..)) && ["=", "∝"].contains(&row.sign))
+            .collect();
+        let Some((mode, matrices)) = stated.split_last() else { return Ok(()) };
+        let Some(letters) = self.letters_of_copy(id, rng) else { return Ok(()) };
+        let mut reader = self.reader();
+        reader.defined.splice(0..0, matrices.iter().filter_map(|row| defined(row)));
         let values = |row: &Row| -> Result<Vec<f64>, String> {
             let mut at = letters.clone();
             let range = Range { letters: unassigned(&row.left, &at), conditions: Vec::new() };
@@ -72,7 +75,7 @@ impl Page<'_> {
                 column.iter_mut().for_each(|value| *value = value.max(0.0));
             }
             // Of data without a square or a rate the formula is 0/0, and the family has another.
-            if !of_log && column.contains(&0.0) {
+            if !of_log && matrices.is_empty() && column.contains(&0.0) {
                 return Ok(());
             }
             coefficients.push(column);
@@ -82,7 +85,11 @@ impl Page<'_> {
             let total: f64 = printed.iter().sum();
             printed.iter_mut().for_each(|value| *value /= total);
         }
-        let longest = coefficients.iter().map(Vec::len).max().unwrap_or(0);
+        let lengths = coefficients.iter().zip(family.statistics()).map(|(own, stated)| match stated.extent {
+            Extent::Scalar | Extent::Vector => own.len(),
+            Extent::Matrix | Extent::Pairs => own.len().isqrt(),
+        });
+        let longest = lengths.max().unwrap_or(0);
         if coefficients.len() != family.statistics().len() || printed.len() != longest {
             return Ok(());
         }
@@ -90,7 +97,7 @@ impl Page<'_> {
         let sizes = coefficients.iter().flatten().map(|value| value.abs()).filter(|size| *size > 0.0);
         let (least, most) =
             sizes.fold((f64::INFINITY, 0.0_f64), |(least, most), own| (least.min(own), most.max(own)));
-        if most > FAR * least {
+        if most > FAR * least && matrices.is_empty() {
             return Ok(());
         }
         let mut value = vec![0.0; longest];
@@ -111,6 +118,7 @@ impl Page<'_> {
             }
         }
         tally.equal(mode, largest);
+        matrices.iter().for_each(|row| tally.row(row));
         Ok(())
     }
 
