@@ -291,6 +291,8 @@ impl Input<'_> {
                 return Ok(Tree::Number(value.ln()));
             }
             "log" if self.takes(" Gamma(") => return self.call("log Gamma".to_owned()),
+            "log_bessel_k" if self.takes("'(") => return self.call("log BesselK'".to_owned()),
+            "log" if self.takes(" BesselK'(") => return self.call("log BesselK'".to_owned()),
             "log" if self.takes(" BesselK(") => return self.call("log BesselK".to_owned()),
             "log" if self.takes(" ") => return Ok(Tree::Call(word, vec![self.atom()?])),
             "sum" if self.takes("[") => {

@@ -256,7 +256,11 @@ impl<'a> Reader<'a> {
             Some(bare) => (bare, true),
             None => (name, false),
         };
-        match self.array(bare) {
+        // A latent `pi` without its letters is the number.
+        let vector = |array: &ArrayId| {
+            subscripts.is_empty() && bare == "pi" && !self.symbols().array(*array).letters.is_empty()
+        };
+        match self.array(bare).filter(|array| !vector(array)) {
             Some(array) => {
                 let positions = self.positions(array, subscripts, at)?;
                 match before {
@@ -576,6 +580,7 @@ impl<'a> Reader<'a> {
         match (name, values.as_slice()) {
             ("log Gamma", [x]) => Ok(apply(Function::LogGamma, *x)),
             ("log BesselK", [p, z]) => Ok(log_bessel_k(*p, *z)),
+            ("log BesselK'", [p, z]) => Ok(log_bessel_k_in_order(*p, *z)),
             ("max", [x, y]) => Ok(x.max(*y)),
             ("multivariate_psi", [x, size]) => {
                 Ok((0..*size as usize).map(|i| apply(Function::Digamma, x - 0.5 * i as f64)).sum())
@@ -642,6 +647,13 @@ impl<'a> Reader<'a> {
 fn log_bessel_k(p: f64, z: f64) -> f64 {
     let kernel = |t: f64| (p * t - z * t.cosh()).exp();
     (0.5 * 0.01 * (-3000..=3000).map(|step| kernel(0.01 * f64::from(step))).sum::<f64>()).ln()
+}
+
+/// `d ln K_p(z) / dp`, the mean of t under the integrand.
+fn log_bessel_k_in_order(p: f64, z: f64) -> f64 {
+    let kernel = |t: f64| (p * t - z * t.cosh()).exp();
+    let steps = || (-3000..=3000).map(|step| 0.01 * f64::from(step));
+    steps().map(|t| t * kernel(t)).sum::<f64>() / steps().map(kernel).sum::<f64>()
 }
 
 /// Functions that print by their own names.

@@ -297,6 +297,7 @@ fn formula(own: &Formula) -> Json {
         Formula::Multiply(parts) => several("multiply", parts),
         Formula::Divide(left, right) => two("divide", left, right),
         Formula::LogBesselK(order, argument) => two("log_bessel_k", order, argument),
+        Formula::LogBesselKInOrder(order, argument) => two("log_bessel_k_in_order", order, argument),
         Formula::Apply(function, inner) => one(function.name(), inner),
         Formula::PositivePart(inner) => one("positive_part", inner),
         Formula::Digamma(inner) => one("digamma", inner),
@@ -316,12 +317,13 @@ fn formula(own: &Formula) -> Json {
 impl Derivation<'_> {
     /// A piece of notation in both writings.
     fn in_both(&self, node: &Node) -> Json {
-        object([("text", text::node(node).into()), ("latex", self.in_latex(node).into())])
+        let in_text = text::node(&self.on_its_own(node, Format::Text));
+        object([("text", in_text.into()), ("latex", self.in_latex(node).into())])
     }
 
     /// A formula in LaTeX, in which no two names look alike.
     fn in_latex(&self, node: &Node) -> String {
-        let mut node = node.clone();
+        let mut node = self.on_its_own(node, Format::Latex);
         self.tell_apart_in(&mut node);
         latex::node(&node)
     }
@@ -399,7 +401,7 @@ impl Derivation<'_> {
     fn expression(&self, names: &Names<'_>, left: &[LetterId], sum: &Sum) -> Json {
         let node = Builder::new(self.scope(), left).sum(sum);
         object([
-            ("text", text::node(&node).into()),
+            ("text", text::node(&self.on_its_own(&node, Format::Text)).into()),
             ("latex", self.in_latex(&node).into()),
             ("tree", names.sum(sum)),
         ])

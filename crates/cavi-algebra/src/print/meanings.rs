@@ -14,9 +14,14 @@ impl Derivation<'_> {
     /// The digamma function is written out where a variable is called psi; so are an expectation and an entropy in text where one is
     /// called E or H, and there logarithms and the Gamma function where one is called log or Gamma. In print these are upright, and
     /// variables are not, and what looks like a function is [told apart](Derivation::in_notation). The number pi is `PI` where
-    /// something else is pi. The curvature of the tangent bound has its name.
+    /// something else without subscripts is pi. The curvature of the tangent bound has its name.
     pub(super) fn one_meaning(&self, items: &mut Vec<Item>, format: Format) {
         self.curvature_by_name(items);
+        self.written_apart(items, format);
+    }
+
+    /// The same without the curvature: a formula that stands alone.
+    fn written_apart(&self, items: &mut [Item], format: Format) {
         let scope = self.scope();
         let text = format == Format::Text;
         let (digamma, pi) = (scope.is_taken("psi"), scope.number_pi());
@@ -59,6 +64,9 @@ impl Derivation<'_> {
                 Node::Call(call @ Call::Function(Function::LogBesselK), _) if log => {
                     *call = written(LOG_BESSEL_K);
                 }
+                Node::Call(call @ Call::LogBesselKInOrder, _) if log => {
+                    *call = written(LOG_BESSEL_K_IN_ORDER)
+                }
                 _ => {}
             }
             // The logarithms that were only now written out, too.
@@ -74,9 +82,18 @@ impl Derivation<'_> {
 
     /// A formula as it stands on the page of a format.
     pub(super) fn on_page(&self, node: &Node, format: Format) -> Node {
-        let mut items = vec![Item::Paragraph(vec![Span::Math(node.clone())])];
-        self.one_meaning(&mut items, format);
         // What defines a name stands before it.
+        self.alone(node, &|items| self.one_meaning(items, format))
+    }
+
+    /// A formula that stands alone, in the names of the program: as on the page of a format, but with the curvature written out.
+    pub(super) fn on_its_own(&self, node: &Node, format: Format) -> Node {
+        self.alone(node, &|items| self.written_apart(items, format))
+    }
+
+    fn alone(&self, node: &Node, change: &dyn Fn(&mut Vec<Item>)) -> Node {
+        let mut items = vec![Item::Paragraph(vec![Span::Math(node.clone())])];
+        change(&mut items);
         match items.pop() {
             Some(Item::Paragraph(line)) => match line.into_iter().next() {
                 Some(Span::Math(own)) => own,
@@ -166,6 +183,16 @@ impl Derivation<'_> {
         let of_entries = [words("is the number of entries that the data "), Span::Math(x()), words(" list")];
         line(used.entries, entries, &of_entries);
         lines.extend(used.functions.iter().filter_map(|function| meaning_of(*function)));
+        if used.in_order {
+            let of = |call: Call| Span::Math(Node::Call(call, vec![Node::name("p"), x()]));
+            let mut own = vec![of(Call::LogBesselKInOrder), words(" is the derivative of ")];
+            own.extend([
+                of(Call::Function(Function::LogBesselK)),
+                words(" in "),
+                Span::Math(Node::name("p")),
+            ]);
+            lines.push(own);
+        }
         if used.count {
             lines.push(vec![words("# counts the positions for which what follows holds")]);
         }
@@ -202,6 +229,7 @@ struct Used {
     old: bool,
     ln: bool,
     log_gamma: bool,
+    in_order: bool,
     /// Whether `PI` stands on the page, under either of its names.
     pi: bool,
     /// Functions of the language, in the order in which they are met.
@@ -272,6 +300,7 @@ impl Used {
             }
             Node::Call(Call::Digamma | Call::Function(Function::Digamma), _) => self.digamma = true,
             Node::Call(Call::MultivariateDigamma, _) => self.multivariate = true,
+            Node::Call(Call::LogBesselKInOrder, _) => self.in_order = true,
             Node::Call(Call::Function(function), _) if !self.functions.contains(function) => {
                 self.functions.push(*function);
             }
@@ -280,6 +309,7 @@ impl Used {
                 _ => {
                     self.ln |= name == LN;
                     self.log_gamma |= name == LOG_GAMMA;
+                    self.in_order |= name == LOG_BESSEL_K_IN_ORDER;
                     self.expectation |= name == "expectation";
                     self.entropy |= name == "entropy";
                     self.digamma |= name == "digamma";
@@ -296,6 +326,7 @@ impl Used {
 const LN: &str = "ln";
 const LOG_GAMMA: &str = "log_gamma";
 const LOG_BESSEL_K: &str = "log_bessel_k";
+const LOG_BESSEL_K_IN_ORDER: &str = "log_bessel_k'";
 
 /// What natural parameters may be called.
 const NATURAL: [&str; 4] = super::scope::NATURAL;

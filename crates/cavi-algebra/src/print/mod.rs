@@ -62,7 +62,7 @@ pub use named::Named;
 pub use notation::{Chosen, Notation};
 pub use references::Source;
 pub use scope::Scope;
-pub use standard::{Formula, Standard, StandardParameter};
+pub use standard::{Formula, Limit, Standard, StandardParameter};
 pub use sweep::{SweepItem, SweepStep};
 
 /// A format of printed equations.

@@ -284,7 +284,7 @@ fn function_of(node: &Node) -> Option<&'static str> {
             | Function::StandardNormalLogCcdf
             | Function::StandardNormalLogQf,
         ) => Some("Phi"),
-        Call::Function(Function::LogBesselK) => Some("K"),
+        Call::LogBesselKInOrder | Call::Function(Function::LogBesselK) => Some("K"),
         _ => None,
     }
 }

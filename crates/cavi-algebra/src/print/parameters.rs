@@ -2,14 +2,15 @@
 
 use crate::equations::{Block, Mode, Natural};
 use crate::statistic::{Elementary, Statistic};
-use crate::symbols::{BlockId, LetterId, Symbols};
+use crate::sum_of_products::Atom;
+use crate::symbols::{ArrayKind, BlockId, LetterId, Support, Symbols};
 
 use super::build::Builder;
 use super::counts::Counts;
 use super::derivation::Derivation;
 use super::document::{Item, Row, Span, words};
 use super::node::{Call, Node};
-use super::standard::{Formula, Resolved, Shown, StandardParameter, resolve, slots};
+use super::standard::{Formula, Limit, Resolved, Shown, StandardParameter, resolve, slots};
 
 impl Derivation<'_> {
     /// The parameters that the standard form of a block states: those of its family; of a point the matrix that its maximiser
@@ -33,7 +34,7 @@ impl Derivation<'_> {
         let of = self.owner(block);
         for StandardParameter { name, formula } in self.parameters_of(block) {
             let slots = slots(&formula, &block.natural, &shown);
-            let value = resolve(symbols, &self.equations.blocks, &formula, &block.natural, &shown, &slots);
+            let value = self.resolved(symbols, block, &formula, &shown, &slots);
             // What keeps its start follows from no coefficients, and may differ from element to element.
             let plates = match block.mode {
                 Mode::Fixed => self.with_ancestors(&block.copies(symbols)),
@@ -66,7 +67,6 @@ impl Derivation<'_> {
 
     pub(super) fn standard_form(&self, id: BlockId, counts: &Counts) -> Vec<Item> {
         let (block, mut symbols) = (counts.block(id), counts.symbols.clone());
-        let blocks = &self.equations.blocks;
         if block.is_point() {
             return self.mode(id, counts);
         }
@@ -93,7 +93,7 @@ impl Derivation<'_> {
         }
         for (statistic, formula) in self.expectations_of(block) {
             let slots = self.slots_of(block, &statistic);
-            let value = resolve(&mut symbols, blocks, &formula, &block.natural, &shown, &slots);
+            let value = self.resolved(&mut symbols, block, &formula, &shown, &slots);
             let letters: Vec<LetterId> = block.plates.iter().chain(&slots).copied().collect();
             let mut builder = Builder::new(self.scope_with(&symbols), &letters);
             let left = builder.moment(&self.moment(id, &statistic, &slots));
@@ -102,17 +102,22 @@ impl Derivation<'_> {
         if self.standard.paired(block.family)
             && let Some(formula) = self.standard.log_normaliser(block.family)
         {
-            let value = resolve(&mut symbols, blocks, &formula, &block.natural, &shown, &[]);
+            let value = self.resolved(&mut symbols, block, &formula, &shown, &[]);
             let mut builder = Builder::new(self.scope_with(&symbols), &block.plates);
             let left = Node::call(Call::Named(self.scope().normaliser()), builder.q(block));
             rows.push(Row::equal(left, value.node(&mut builder, &shown)));
         }
         if let Some(formula) = self.standard.entropy(block.family) {
-            let value = resolve(&mut symbols, blocks, &formula, &block.natural, &shown, &[]);
+            let value = self.resolved(&mut symbols, block, &formula, &shown, &[]);
             let mut builder = Builder::new(self.scope_with(&symbols), &block.plates);
             let left = Node::Entropy(Box::new(builder.q(block)));
             rows.push(Row::equal(left, value.node(&mut builder, &shown)));
         }
+        let mut limits = self.standard.limits(block.family);
+        limits.retain(|own| may_be_zero(&symbols, &shown[own.parameter].value));
+        let limits: Vec<Item> =
+            limits.iter().flat_map(|own| self.limit(id, block, &mut symbols, &shown, own)).collect();
+        let finite = self.finite_where(id, block, &mut symbols, &shown, &self.standard.finite(block.family));
         match rows.first_mut() {
             Some(first) => first.label = Some(self.label_of(block)),
             None => return Vec::new(),
@@ -124,7 +129,75 @@ impl Derivation<'_> {
             line.push(words("."));
             items.push(Item::Paragraph(line));
         }
+        items.extend(finite);
+        items.extend(limits);
         items
+    }
+
+    /// A sentence for each expectation that is finite under a condition only.
+    fn finite_where(
+        &self,
+        id: BlockId,
+        block: &Block,
+        symbols: &mut Symbols,
+        shown: &[Shown],
+        all: &[(Statistic, [Formula; 2])],
+    ) -> Vec<Item> {
+        let sentences = all.iter().map(|(statistic, both)| {
+            let slots = self.slots_of(block, statistic);
+            let values = both.each_ref().map(|own| self.resolved(symbols, block, own, shown, &[]));
+            let letters: Vec<LetterId> = block.plates.iter().chain(&slots).copied().collect();
+            let mut builder = Builder::new(self.scope_with(symbols), &letters);
+            let left = builder.moment(&self.moment(id, statistic, &slots));
+            let [own, least] = values.map(|value| Span::Math(value.node(&mut builder, shown)));
+            let words_of = [" is not finite where ", " is ", " or less."].map(words);
+            let [first, second, last] = words_of;
+            Item::Paragraph(vec![Span::Math(left), first, own, second, least, last])
+        });
+        sentences.collect()
+    }
+
+    /// What stands in the place of the formulas of a family where a parameter is 0.
+    fn limit(
+        &self,
+        id: BlockId,
+        block: &Block,
+        symbols: &mut Symbols,
+        shown: &[Shown],
+        limit: &Limit,
+    ) -> Vec<Item> {
+        let mut rows = Vec::new();
+        for (statistic, formula) in &limit.expectations {
+            let slots = self.slots_of(block, statistic);
+            let value = self.resolved(symbols, block, formula, shown, &slots);
+            let letters: Vec<LetterId> = block.plates.iter().chain(&slots).copied().collect();
+            let mut builder = Builder::new(self.scope_with(symbols), &letters);
+            let left = builder.moment(&self.moment(id, statistic, &slots));
+            rows.push(Row::equal(left, value.node(&mut builder, shown)));
+        }
+        let value = self.resolved(symbols, block, &limit.log_normaliser, shown, &[]);
+        let finite = self.finite_where(id, block, symbols, shown, &limit.finite);
+        let mut builder = Builder::new(self.scope_with(symbols), &block.plates);
+        let left = Node::call(Call::Named(self.scope().normaliser()), builder.q(block));
+        rows.push(Row::equal(left, value.node(&mut builder, shown)));
+        let own = &shown[limit.parameter];
+        let parameter = Span::Math(own.element(&mut builder, &own.slots));
+        let sentence = vec![words("Where "), parameter, words(" is 0, these stand in their place:")];
+        let mut items = vec![Item::Paragraph(sentence), Item::Rows(rows)];
+        items.extend(finite);
+        items
+    }
+
+    /// A formula of a block with its coefficients put in.
+    fn resolved(
+        &self,
+        symbols: &mut Symbols,
+        block: &Block,
+        formula: &Formula,
+        shown: &[Shown],
+        slots: &[LetterId],
+    ) -> Resolved {
+        resolve(symbols, &self.equations.blocks, formula, &block.natural, shown, slots)
     }
 
     /// The expectations that a family states; where it has a mean and a covariance, the second moment that follows.
@@ -176,4 +249,21 @@ impl Derivation<'_> {
         });
         pairs.map_or(slots, |natural| natural.slots.clone())
     }
+}
+
+/// Whether a parameter is 0 for some data: each of its terms stands for entries that may be missing, that a condition chooses, or that
+/// data multiply which may be 0.
+fn may_be_zero(symbols: &Symbols, value: &Resolved) -> bool {
+    let Resolved::Sum(sum) = value else { return false };
+    let may_be = |atom: &Atom| match atom {
+        Atom::Observed(..) | Atom::Equal(..) | Atom::Different(..) | Atom::Less(..) => true,
+        Atom::Value(array, _) => {
+            let own = symbols.array(*array);
+            let nonzero =
+                matches!(own.support, Support::Positive | Support::Unit | Support::PositiveDefinite);
+            own.kind == ArrayKind::Data && (!nonzero || own.center.is_some())
+        }
+        _ => false,
+    };
+    sum.terms.iter().all(|term| term.factors.iter().any(|own| own.power > 0 && may_be(&own.atom)))
 }

@@ -34,7 +34,7 @@ pub(super) const NATURAL: [&str; 4] = ["eta", "lambda", "nu", "natural"];
 /// What the curvature of the tangent bound is called, as long as nothing else is.
 const CURVATURES: [&str; 3] = ["omega", "kappa", "curvature"];
 
-/// What the number pi is called where something else is pi.
+/// What the number pi is called where something else without subscripts is pi.
 pub(super) const PI: [&str; 2] = ["PI", "PI_number"];
 
 /// What the objective of a point is called, as long as no variable is.
@@ -82,10 +82,13 @@ impl<'a> Scope<'a> {
         letters.any(|own| letter(own) == shown) || self.names().any(|own| letter(own) == shown)
     }
 
-    /// What the number pi is called, where something else is called so.
+    /// What the number pi is called, where something else without subscripts is called so.
     pub(super) fn number_pi(&self) -> Option<&'static str> {
-        let free = PI.into_iter().find(|own| !self.looks_taken(own)).unwrap_or(PI[1]);
-        self.looks_taken("pi").then_some(free)
+        let is_pi = |own: &str| letter(own) == letter("pi");
+        let arrays = self.symbols.arrays.iter().filter(|own| own.letters.is_empty()).map(|own| &own.name);
+        let letters = self.symbols.letters.iter().map(|own| &own.name);
+        let taken = arrays.chain(letters).chain(self.taken).any(|own| is_pi(own));
+        taken.then(|| PI.into_iter().find(|own| !self.looks_taken(own)).unwrap_or(PI[1]))
     }
 
     /// The first symbol of a process that looks like nothing else: `K_d`, else `Sigma_d`.

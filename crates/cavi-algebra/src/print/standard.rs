@@ -53,6 +53,16 @@ pub trait Standard {
         false
     }
 
+    /// Expectations that are finite only where the first of two formulas over the standard parameters is greater than the second.
+    fn finite(&self, _family: FamilyId) -> Vec<(Statistic, [Formula; 2])> {
+        Vec::new()
+    }
+
+    /// What is stated otherwise where a standard parameter is 0.
+    fn limits(&self, _family: FamilyId) -> Vec<Limit> {
+        Vec::new()
+    }
+
     /// The log-normaliser of a paired family, over its standard parameters.
     fn log_normaliser(&self, _family: FamilyId) -> Option<Formula> {
         None
@@ -71,6 +81,19 @@ pub struct StandardParameter {
     pub name: &'static str,
     /// Its value.
     pub formula: Formula,
+}
+
+/// What a family has where one of its standard parameters is 0 and its formulas are not defined: its limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// The number of the parameter.
+    pub parameter: usize,
+    /// The expectations, over the standard parameters.
+    pub expectations: Vec<(Statistic, Formula)>,
+    /// Those that are finite only where the first formula is greater than the second.
+    pub finite: Vec<(Statistic, [Formula; 2])>,
+    /// The log-normaliser.
+    pub log_normaliser: Formula,
 }
 
 /// An expression over the natural parameters of a block.
@@ -94,6 +117,8 @@ pub enum Formula {
     Apply(Function, Box<Formula>),
     /// `ln K_p(z)` of the modified Bessel function of the second kind: the order, then the argument.
     LogBesselK(Box<Formula>, Box<Formula>),
+    /// Its derivative in the order.
+    LogBesselKInOrder(Box<Formula>, Box<Formula>),
     /// `max(0, x)`
     PositivePart(Box<Formula>),
     /// The digamma function.
@@ -132,6 +157,7 @@ impl Formula {
             Formula::Multiply(parts) => Formula::Multiply(all(parts)),
             Formula::Divide(left, right) => Formula::Divide(one(left), one(right)),
             Formula::LogBesselK(left, right) => Formula::LogBesselK(one(left), one(right)),
+            Formula::LogBesselKInOrder(left, right) => Formula::LogBesselKInOrder(one(left), one(right)),
             Formula::MatrixVector(left, right) => Formula::MatrixVector(one(left), one(right)),
             Formula::Outer(left, right) => Formula::Outer(one(left), one(right)),
             Formula::Apply(function, inner) => Formula::Apply(*function, one(inner)),
@@ -239,7 +265,9 @@ pub(crate) fn slots(formula: &Formula, naturals: &[Natural], before: &[Shown]) -
         | Formula::LogMultivariateGamma(_)
         | Formula::MultivariateDigamma(_) => Vec::new(),
         Formula::Add(parts) | Formula::Multiply(parts) => longest(&parts.iter().collect::<Vec<_>>()),
-        Formula::Divide(left, right) | Formula::LogBesselK(left, right) => longest(&[left, right]),
+        Formula::Divide(left, right)
+        | Formula::LogBesselK(left, right)
+        | Formula::LogBesselKInOrder(left, right) => longest(&[left, right]),
         Formula::Negate(inner)
         | Formula::Apply(_, inner)
         | Formula::PositivePart(inner)
@@ -299,10 +327,14 @@ pub(crate) fn resolve(
         Formula::Apply(function, inner) => {
             Resolved::Call(Call::Function(*function), vec![again(symbols, inner, target)])
         }
-        Formula::LogBesselK(order, argument) => Resolved::Call(
-            Call::Function(Function::LogBesselK),
-            [order, argument].into_iter().map(|part| again(symbols, part, target)).collect(),
-        ),
+        Formula::LogBesselK(order, argument) | Formula::LogBesselKInOrder(order, argument) => {
+            let call = match formula {
+                Formula::LogBesselKInOrder(..) => Call::LogBesselKInOrder,
+                _ => Call::Function(Function::LogBesselK),
+            };
+            let parts = [order, argument].into_iter().map(|part| again(symbols, part, target));
+            Resolved::Call(call, parts.collect())
+        }
         Formula::PositivePart(inner) => {
             Resolved::Call(Call::PositivePart, vec![again(symbols, inner, target)])
         }
@@ -553,6 +585,7 @@ fn affine(
         Formula::Parameter(_)
         | Formula::Apply(..)
         | Formula::LogBesselK(..)
+        | Formula::LogBesselKInOrder(..)
         | Formula::PositivePart(_)
         | Formula::Digamma(_)
         | Formula::Normalised(_)
