@@ -5,7 +5,7 @@ use cavi::{Compiled, Format, Level};
 use cavi_report::derivation_html;
 
 #[track_caller]
-fn compiled(text: &str) -> Compiled {
+pub fn compiled(text: &str) -> Compiled {
     match cavi::compile(text, "page").into_compiled() {
         Ok(compiled) => compiled,
         Err(_) => panic!("this program compiles:\n{text}"),
@@ -14,7 +14,7 @@ fn compiled(text: &str) -> Compiled {
 
 /// Every line of the page that can be evaluated holds, the modes of points among them.
 #[track_caller]
-fn holds(program: &Compiled) {
+pub fn holds(program: &Compiled) {
     let found = program.verify(400);
     let failed: Vec<&String> = found.failed.iter().map(|own| &own.problem).collect();
     assert!(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::expression::Expression;
+use crate::expression::{Expression, Function};
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -302,6 +302,37 @@ impl Symbols {
     /// The array of an id.
     pub fn array(&self, id: ArrayId) -> &Array {
         &self.arrays[id.index()]
+    }
+
+    /// The number that a constant without letters is: one that the program gives or that is set, or is worked out of such numbers.
+    pub fn number(&self, id: ArrayId) -> Option<f64> {
+        // Constants that are defined by each other have no number.
+        self.number_in(id, self.arrays.len())
+    }
+
+    fn number_in(&self, id: ArrayId, depth: usize) -> Option<f64> {
+        let own = self.array(id);
+        let alone = own.kind == ArrayKind::Constant && own.letters.is_empty() && depth > 0;
+        own.value.as_ref().filter(|_| alone).and_then(|value| self.value_of(value, depth - 1))
+    }
+
+    fn value_of(&self, expression: &Expression, depth: usize) -> Option<f64> {
+        let own = |part: &Expression| self.value_of(part, depth);
+        match expression {
+            Expression::Number(value) => Some(*value),
+            Expression::Value(array, _) => self.number_in(*array, depth),
+            Expression::Add(parts) => parts.iter().map(own).sum(),
+            Expression::Multiply(parts) => parts.iter().map(own).product(),
+            Expression::Power(base, exponent) => Some(own(base)?.powf(own(exponent)?)),
+            Expression::Apply(Function::Exp, inner) => Some(own(inner)?.exp()),
+            Expression::Apply(Function::Log, inner) => Some(own(inner)?.ln()),
+            Expression::Apply(Function::Sqrt, inner) => Some(own(inner)?.sqrt()),
+            Expression::Apply(..)
+            | Expression::Indicator(..)
+            | Expression::Sum(..)
+            | Expression::Position(_)
+            | Expression::OfMatrix(..) => None,
+        }
     }
 
     /// The latent variables, in the order of their declarations.

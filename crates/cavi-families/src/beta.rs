@@ -146,8 +146,8 @@ impl Posterior for BetaPosterior {
                 (Statistic::of(Elementary::LogComplement), sum([psi(b()), minus(psi(all()))])),
             ],
             log_normaliser: Some(sum([log_gamma_of(a()), log_gamma_of(b()), minus(log_gamma_of(all()))])),
-            entropy: None,
             mode: Some(over(eta(0), sum([eta(0), eta(1)]))),
+            ..Formulas::default()
         }
     }
 

@@ -168,8 +168,8 @@ impl Posterior for DirichletPosterior {
                 (Statistic::log(), sum([psi(concentration()), minus(psi(all()))])),
             ],
             log_normaliser: Some(sum([total(log_gamma_of(concentration())), minus(log_gamma_of(all()))])),
-            entropy: None,
             mode: Some(normalised(eta(0))),
+            ..Formulas::default()
         }
     }
 

@@ -169,8 +169,8 @@ impl Posterior for GammaPosterior {
                 (Statistic::log(), sum([psi(shape()), minus(log(rate()))])),
             ],
             log_normaliser: Some(sum([log_gamma_of(shape()), minus(product([shape(), log(rate())]))])),
-            entropy: None,
             mode: Some(over(eta(0), minus(eta(1)))),
+            ..Formulas::default()
         }
     }
 

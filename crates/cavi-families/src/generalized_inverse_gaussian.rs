@@ -22,6 +22,7 @@
 
 use std::f64::consts::PI;
 
+use cavi_algebra::print::Limit;
 use cavi_algebra::rules::{multiply, power, push_log_into_product};
 use cavi_algebra::{Atom, Elementary, Function, Statistic, Sum, Support, Symbols};
 use cavi_numerics::special::{
@@ -38,7 +39,8 @@ use crate::posterior::{
 };
 use crate::standard::Formulas;
 use crate::standard::build::{
-    apply, eta, log, log_bessel_k_of, minus, number, over, parameter, product, sum, times,
+    apply, eta, log, log_bessel_k_in_order_of, log_bessel_k_of, log_gamma_of, minus, number, over, parameter,
+    product, psi, sum, times,
 };
 
 /// `GeneralizedInverseGaussian(p; a; b)`
@@ -190,14 +192,42 @@ impl Posterior for GeneralizedInverseGaussianPosterior {
         let log_bessel = |order| log_bessel_k_of(order, root(product([a(), b()])));
         let ratio =
             |by| apply(Function::Exp, sum([log_bessel(sum([p(), number(by)])), minus(log_bessel(p()))]));
+        let in_order = log_bessel_k_in_order_of(p(), root(product([a(), b()])));
+        let inverse = || Statistic::of(Elementary::Power(-1));
+        let half = |own| times(0.5, own);
+        let log_statistic = || Statistic::of(Elementary::Log);
+        // With b = 0 a Gamma of shape p and rate a / 2; with a = 0 its mirror image, an InverseGamma of shape -p and scale b / 2.
+        let gamma = Limit {
+            parameter: 2,
+            expectations: vec![
+                (log_statistic(), sum([psi(p()), minus(log(half(a())))])),
+                (Statistic::identity(), times(2.0, over(p(), a()))),
+                (inverse(), over(a(), times(2.0, sum([p(), number(-1.0)])))),
+            ],
+            finite: vec![(inverse(), [p(), number(1.0)])],
+            log_normaliser: sum([log_gamma_of(p()), minus(product([p(), log(half(a()))]))]),
+        };
+        let shape = || minus(p());
+        let inverse_gamma = Limit {
+            parameter: 1,
+            expectations: vec![
+                (log_statistic(), sum([log(half(b())), minus(psi(shape()))])),
+                (Statistic::identity(), over(b(), times(2.0, sum([shape(), number(-1.0)])))),
+                (inverse(), times(2.0, over(shape(), b()))),
+            ],
+            finite: vec![(Statistic::identity(), [shape(), number(1.0)])],
+            log_normaliser: sum([log_gamma_of(shape()), product([p(), log(half(b()))])]),
+        };
         // Of the coefficients: of log x, x and 1 / x.
         let discriminant = sum([product([eta(0), eta(0)]), times(4.0, product([eta(1), eta(2)]))]);
         Formulas {
             parameters: vec![("p", eta(0)), ("a", times(-2.0, eta(1))), ("b", times(-2.0, eta(2)))],
             expectations: vec![
+                (log_statistic(), sum([half(log(over(b(), a()))), in_order])),
                 (Statistic::identity(), product([root(over(b(), a())), ratio(1.0)])),
-                (Statistic::of(Elementary::Power(-1)), product([root(over(a(), b())), ratio(-1.0)])),
+                (inverse(), product([root(over(a(), b())), ratio(-1.0)])),
             ],
+            limits: vec![gamma, inverse_gamma],
             log_normaliser: Some(sum([
                 number(std::f64::consts::LN_2),
                 log_bessel(p()),

@@ -131,8 +131,8 @@ impl Posterior for InverseGammaPosterior {
                 (Statistic::log(), sum([log(scale()), minus(psi(shape()))])),
             ],
             log_normaliser: Some(sum([log_gamma_of(shape()), minus(product([shape(), log(scale())]))])),
-            entropy: None,
             mode: Some(over(eta(1), eta(0))),
+            ..Formulas::default()
         }
     }
 

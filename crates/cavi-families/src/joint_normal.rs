@@ -143,13 +143,13 @@ impl Posterior for JointNormalPosterior {
                 (Statistic::identity(), parameter(2)),
                 (Statistic::covariance(), parameter(1)),
             ],
-            log_normaliser: None,
             entropy: Some(sum([
                 times(0.5, log_determinant_of(parameter(1))),
                 times(0.5, Formula::Size),
                 times(0.5 * (2.0 * std::f64::consts::PI).ln(), Formula::Size),
             ])),
             mode: Some(matrix_vector(inverse(precision()), eta(0))),
+            ..Formulas::default()
         }
     }
 

@@ -151,13 +151,13 @@ impl Posterior for NormalPosterior {
                 (Statistic::identity(), parameter(1)),
                 (Statistic::covariance(), over(number(1.0), precision())),
             ],
-            log_normaliser: None,
             entropy: Some(sum([
                 number(0.5),
                 number(0.5 * (2.0 * std::f64::consts::PI).ln()),
                 times(-0.5, log(precision())),
             ])),
             mode: Some(over(eta(0), times(-2.0, eta(1)))),
+            ..Formulas::default()
         }
     }
 

@@ -115,14 +115,17 @@ impl Posterior for NormalGammaPosterior {
                     over(rate(), product_of([kappa(), sum([shape(), number(-1.0)])])),
                 ),
             ],
+            finite: vec![(
+                Statistic(vec![(0, Elementary::Centred), (0, Elementary::Centred)]),
+                [shape(), number(1.0)],
+            )],
             log_normaliser: Some(sum([
                 log_gamma_of(shape()),
                 minus(product_of([shape(), log(rate())])),
                 times(-0.5, log(kappa())),
                 number(0.5 * (2.0 * PI).ln()),
             ])),
-            entropy: None,
-            mode: None,
+            ..Formulas::default()
         }
     }
 

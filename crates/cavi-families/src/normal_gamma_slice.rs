@@ -139,6 +139,7 @@ impl Posterior for NormalGammaSlicePosterior {
                     over(product_of([rate(), inverted()]), sum([shape(), number(-1.0)])),
                 ),
             ],
+            finite: vec![(Statistic::covariance(), [shape(), number(1.0)])],
             log_normaliser: Some(sum([
                 log_gamma_of(shape()),
                 minus(product_of([shape(), log(rate())])),

@@ -138,6 +138,7 @@ impl Posterior for NormalWishartPosterior {
                     over(rate(), product([kappa(), sum([dof(), minus(size()), number(-1.0)])])),
                 ),
             ],
+            finite: vec![(Statistic::covariance(), [dof(), sum([size(), number(1.0)])])],
             log_normaliser: Some(sum([
                 times(0.5, product([dof(), spread()])),
                 Formula::LogMultivariateGamma(half()),

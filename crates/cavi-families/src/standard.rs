@@ -3,7 +3,7 @@
 //! Each family states its own [`Formulas`]; here they are found by id. A formula is then written twice, in numbers
 //! and in symbols; a test checks that the two agree (`tests/laws/formulas.rs`).
 
-use cavi_algebra::print::{Formula, Standard, StandardParameter};
+use cavi_algebra::print::{Formula, Limit, Standard, StandardParameter};
 use cavi_algebra::{FamilyId, Statistic};
 
 use crate::posterior;
@@ -15,6 +15,10 @@ pub struct Formulas {
     pub parameters: Vec<(&'static str, Formula)>,
     /// Expectations, over the standard parameters.
     pub expectations: Vec<(Statistic, Formula)>,
+    /// Expectations that are finite only where the first formula is greater than the second, over the standard parameters.
+    pub finite: Vec<(Statistic, [Formula; 2])>,
+    /// What stands in the place of expectations and log-normaliser where a parameter is 0.
+    pub limits: Vec<Limit>,
     /// The log-normaliser, over the standard parameters; for families that pair their entropy with the prior.
     pub log_normaliser: Option<Formula>,
     /// The entropy, over the standard parameters; for families that do not pair it.
@@ -56,6 +60,14 @@ impl Standard for Registry {
 
     fn expectations(&self, family: FamilyId) -> Vec<(Statistic, Formula)> {
         formulas(family).expectations
+    }
+
+    fn finite(&self, family: FamilyId) -> Vec<(Statistic, [Formula; 2])> {
+        formulas(family).finite
+    }
+
+    fn limits(&self, family: FamilyId) -> Vec<Limit> {
+        formulas(family).limits
     }
 
     fn base(&self, family: FamilyId) -> Vec<f64> {
@@ -147,6 +159,11 @@ pub(crate) mod build {
     /// `ln K_p(z)` of the modified Bessel function of the second kind.
     pub(crate) fn log_bessel_k_of(order: Formula, argument: Formula) -> Formula {
         Formula::LogBesselK(Box::new(order), Box::new(argument))
+    }
+
+    /// Its derivative in the order.
+    pub(crate) fn log_bessel_k_in_order_of(order: Formula, argument: Formula) -> Formula {
+        Formula::LogBesselKInOrder(Box::new(order), Box::new(argument))
     }
 
     /// Proportional to a formula, with sum 1 over its slot.

@@ -19,6 +19,7 @@
 //! 13.10.1.
 
 use cavi_algebra::print::Formula;
+use cavi_algebra::print::Limit;
 use cavi_algebra::rules::multiply;
 use cavi_algebra::{Function, Statistic, Sum, Support, Symbols};
 use cavi_numerics::special::{exp, ln, log1p};
@@ -202,6 +203,17 @@ impl Posterior for TruncatedNormalPosterior {
             || apply(Function::StandardNormalLogCdf, over(linear(), apply(Function::Sqrt, precision())));
         let half_square = || over(product([linear(), linear()]), times(2.0, precision()));
         let two_pi = 2.0 * std::f64::consts::PI;
+        // With prec = 0 it is Exponential of the rate -linear.
+        let mean_of_exponential = || over(number(-1.0), linear());
+        let exponential = Limit {
+            parameter: 1,
+            expectations: vec![
+                (Statistic::identity(), mean_of_exponential()),
+                (Statistic::square(), over(number(2.0), product([linear(), linear()]))),
+            ],
+            finite: Vec::new(),
+            log_normaliser: log(mean_of_exponential()),
+        };
         let density_over_mass = apply(Function::Exp, minus(sum([half_square(), log_mass()])));
         let shift = over(density_over_mass, apply(Function::Sqrt, times(two_pi, precision())));
         Formulas {
@@ -217,13 +229,14 @@ impl Posterior for TruncatedNormalPosterior {
                     over(sum([number(1.0), product([linear(), parameter(2)])]), precision()),
                 ),
             ],
+            limits: vec![exponential],
             log_normaliser: Some(sum([
                 half_square(),
                 log_mass(),
                 times(0.5, log(over(number(two_pi), precision()))),
             ])),
-            entropy: None,
             mode: Some(Formula::PositivePart(Box::new(over(eta(0), times(-2.0, eta(1)))))),
+            ..Formulas::default()
         }
     }
 

@@ -280,12 +280,19 @@ impl Input<'_> {
 
     fn named(&mut self, word: String) -> Result<Tree, String> {
         match word.as_str() {
+            // Where the program calls something `log`, logarithms have another name.
+            "ln" if self.takes("(") => return self.call("log".to_owned()),
+            "log_gamma" if self.takes("(") => return self.call("log Gamma".to_owned()),
+            "log_bessel_k" if self.takes("(") => return self.call("log BesselK".to_owned()),
+            "log" if self.symbols.find("log").is_some() => {}
             "log" if self.multiple_of_pi().is_some() => {
                 let value = self.multiple_of_pi().unwrap_or(1.0);
                 self.rest = self.rest.split_once(')').map_or("", |(_, rest)| rest);
                 return Ok(Tree::Number(value.ln()));
             }
             "log" if self.takes(" Gamma(") => return self.call("log Gamma".to_owned()),
+            "log_bessel_k" if self.takes("'(") => return self.call("log BesselK'".to_owned()),
+            "log" if self.takes(" BesselK'(") => return self.call("log BesselK'".to_owned()),
             "log" if self.takes(" BesselK(") => return self.call("log BesselK".to_owned()),
             "log" if self.takes(" ") => return Ok(Tree::Call(word, vec![self.atom()?])),
             "sum" if self.takes("[") => {
@@ -323,6 +330,10 @@ impl Input<'_> {
             && !inside.contains(':')
             && (word == "inverse" || self.rest[inside.len() + 2..].starts_with('['))
         {
+            // An element in the brackets is a number, and a sum of elements is no matrix.
+            if word == "inverse" && self.symbols.find(&format!("{word}({inside})")).is_none() {
+                return Err(format!("`{word}({inside})` is the inverse of no whole matrix"));
+            }
             word = format!("{word}({inside})");
             self.rest = &self.rest[inside.len() + 2..];
         }

@@ -20,6 +20,8 @@ pub struct Row {
     pub right: Tree,
     /// As printed.
     pub shown: String,
+    /// The sentence that leads to its neighbours.
+    pub lead: String,
     /// The sentence that follows its neighbours.
     pub note: String,
     /// Where it holds.
@@ -34,12 +36,14 @@ pub struct Row {
 /// What could not be read.
 pub fn rows(pieces: &[Printed], symbols: &Symbols) -> Result<Vec<Row>, String> {
     let (mut section, mut about, mut together) = (String::new(), String::new(), 0);
+    let mut lead = String::new();
     let mut rows: Vec<Row> = Vec::new();
     for piece in pieces {
         match piece {
             Printed::Heading(heading) => {
                 section.clone_from(heading);
                 about.clear();
+                lead.clear();
             }
             Printed::Table(_) => {}
             Printed::Subheading(line) => about.clone_from(line),
@@ -48,6 +52,7 @@ pub fn rows(pieces: &[Printed], symbols: &Symbols) -> Result<Vec<Row>, String> {
                     row.note.clone_from(line);
                 });
                 together += 1;
+                lead.clone_from(line);
             }
             Printed::Relation { sign: "~", .. } => {}
             Printed::Relation { left, sign, right, note } => {
@@ -58,8 +63,8 @@ pub fn rows(pieces: &[Printed], symbols: &Symbols) -> Result<Vec<Row>, String> {
                 let conditions = note.as_deref().and_then(|note| note.strip_prefix("for "));
                 let conditions = conditions.map(|note| read_conditions(note, symbols));
                 let conditions = conditions.transpose()?.unwrap_or_default();
-                let note = String::new();
-                rows.push(Row { section, about, left, sign, right, shown, note, conditions, together });
+                let (note, lead) = (String::new(), lead.clone());
+                rows.push(Row { section, about, left, sign, right, shown, lead, note, conditions, together });
             }
         }
     }
@@ -238,9 +243,16 @@ pub fn unassigned(tree: &Tree, at: &[(String, usize)]) -> Vec<String> {
     out
 }
 
-/// The subscripts of a variable on the left of `log q(w[i, :k])` or `objective(w[i, k])`.
-pub fn of_one_copy<'t>(left: &'t Tree, member: &str) -> Option<&'t [Tree]> {
+/// The subscripts of a variable on the left of `log q(w[i, :k])`, `m[i] * log q(w[i, :k])` or `objective(w[i, k])`, and the weights in
+/// front.
+pub fn of_one_copy<'t>(left: &'t Tree, member: &str) -> Option<(Vec<&'t Tree>, &'t [Tree])> {
     let members = match left {
+        Tree::Product(factors) => {
+            let (last, weights) = factors.split_last()?;
+            let (inside, subscripts) = of_one_copy(&last.1, member)?;
+            let weights = weights.iter().map(|(_, own)| own).chain(inside);
+            return factors.iter().all(|(below, _)| !below).then(|| (weights.collect(), subscripts));
+        }
         Tree::Call(log, inside) if log == "log" => match inside.as_slice() {
             [Tree::Call(q, members)] if q == "q" => members,
             _ => return None,
@@ -249,7 +261,7 @@ pub fn of_one_copy<'t>(left: &'t Tree, member: &str) -> Option<&'t [Tree]> {
         _ => return None,
     };
     members.iter().find_map(|own| match own {
-        Tree::Name(name, subscripts) if name == member => Some(subscripts.as_slice()),
+        Tree::Name(name, subscripts) if name == member => Some((Vec::new(), subscripts.as_slice())),
         _ => None,
     })
 }

@@ -270,7 +270,7 @@ impl<'a> Reader<'a> {
             }
             // What a step leaves out.
             None if name == "const" => Ok(0.0),
-            None if name == "pi" => Ok(std::f64::consts::PI),
+            None if ["pi", "PI", "PI_number"].contains(&name) => Ok(std::f64::consts::PI),
             None => Err(format!("`{name}` is nowhere stated")),
         }
     }
@@ -580,6 +580,7 @@ impl<'a> Reader<'a> {
         match (name, values.as_slice()) {
             ("log Gamma", [x]) => Ok(apply(Function::LogGamma, *x)),
             ("log BesselK", [p, z]) => Ok(log_bessel_k(*p, *z)),
+            ("log BesselK'", [p, z]) => Ok(log_bessel_k_in_order(*p, *z)),
             ("max", [x, y]) => Ok(x.max(*y)),
             ("multivariate_psi", [x, size]) => {
                 Ok((0..*size as usize).map(|i| apply(Function::Digamma, x - 0.5 * i as f64)).sum())
@@ -646,6 +647,13 @@ impl<'a> Reader<'a> {
 fn log_bessel_k(p: f64, z: f64) -> f64 {
     let kernel = |t: f64| (p * t - z * t.cosh()).exp();
     (0.5 * 0.01 * (-3000..=3000).map(|step| kernel(0.01 * f64::from(step))).sum::<f64>()).ln()
+}
+
+/// `d ln K_p(z) / dp`, the mean of t under the integrand.
+fn log_bessel_k_in_order(p: f64, z: f64) -> f64 {
+    let kernel = |t: f64| (p * t - z * t.cosh()).exp();
+    let steps = || (-3000..=3000).map(|step| 0.01 * f64::from(step));
+    steps().map(|t| t * kernel(t)).sum::<f64>() / steps().map(kernel).sum::<f64>()
 }
 
 /// Functions that print by their own names.

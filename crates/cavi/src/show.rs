@@ -1,7 +1,7 @@
 //! What is derived, as text: graph, equations, factorisation.
 
 use cavi_algebra::print::{Derivation, Run, Source, SweepItem, SweepStep};
-use cavi_algebra::{ArrayKind, Equations, Support};
+use cavi_algebra::{ArrayKind, Equations, LetterId, SiteId, Support};
 use cavi_model::Model;
 use cavi_syntax::Span;
 use cavi_syntax::ast::{Allocations, Program, Statement, StatementKind, Warmup};
@@ -77,9 +77,21 @@ impl Compiled {
     /// The chosen factorisation: one line a block.
     pub fn factorisation(&self) -> Vec<String> {
         let Compiled { equations, .. } = self;
-        let lines =
-            equations.blocks.iter().map(|block| cavi_derivation::describe_block(&equations.symbols, block));
-        lines.collect()
+        let symbols = &equations.symbols;
+        let blocks = equations.blocks.iter().map(|block| cavi_derivation::describe_block(symbols, block));
+        let sites = equations.sites.iter().enumerate().filter_map(|(id, site)| {
+            let own = equations.implicit(SiteId::from(id))?;
+            let array = symbols.array(own);
+            let name = |letter: LetterId| symbols.letter(letter).name.clone();
+            let lineage = |letter: &LetterId| symbols.lineage(*letter).into_iter().rev().map(name).collect();
+            let dimensions: Vec<Vec<String>> = array.letters.iter().map(lineage).collect();
+            let subscripts = symbols.written(own, &dimensions);
+            let indices =
+                if subscripts.is_empty() { String::new() } else { format!("[{}]", subscripts.join(", ")) };
+            let family = equations.statements[site.statement.index()].family;
+            Some(format!("implicit {}{indices}: {family}", array.name))
+        });
+        blocks.chain(sites).collect()
     }
 
     /// The names of the latents.

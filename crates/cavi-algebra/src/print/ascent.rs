@@ -15,11 +15,12 @@ impl Derivation<'_> {
     /// The objective and, for each member, its derivative.
     pub(super) fn ascent(&self, block: &Block, ascent: &Ascent) -> Vec<Item> {
         let name = self.scope().objective();
+        let joint = if self.has_distribution() { "the expected log joint" } else { "the log joint" };
         let text = match (&ascent.curvature, &ascent.tight) {
-            (Some(_), _) => {
-                "It takes the value at which its terms in the expected log joint are largest,".to_owned()
-            }
-            (None, None) => "It is moved so that its terms in the expected log joint rise,".to_owned(),
+            (Some(_), _) => format!(
+                "It goes from where it is to a maximum of its terms in {joint}, of several not always the largest,"
+            ),
+            (None, None) => format!("It is moved so that its terms in {joint} rise,"),
             (None, Some(_)) => {
                 let shared = self.refreshed().unwrap_or("allocations");
                 format!(

@@ -32,7 +32,14 @@ impl Derivation<'_> {
             Item::Paragraph(vec![words(own.words.equal)]),
             Item::Rows(vec![equality]),
         ];
-        items.extend(own.words.best.map(|best| Item::Paragraph(vec![words(best)])));
+        // Where nothing is random, both sides are equal at the best values.
+        let best = match self.has_distribution() {
+            true => own.words.best,
+            false => {
+                own.words.best.map(|_| "All latent variables are points, so that both sides are equal at:")
+            }
+        };
+        items.extend(best.map(|best| Item::Paragraph(vec![words(best)])));
         items.extend(self.sites_of(id).flat_map(|site| self.site(site, format)));
         items.extend(self.auxiliaries_of(id).flat_map(|own| self.auxiliary(own)));
         items

@@ -125,9 +125,18 @@ impl Derivation<'_> {
     fn of_site(&self, site: &Site, sizes: &mut BTreeSet<Size>) {
         let listed = listed(self.symbols(), &site.weight);
         for addend in &site.addends {
-            let letters: BTreeSet<LetterId> =
-                closed(self.symbols(), site.plates.iter().chain(&addend.letters).copied());
-            sizes.insert(Shape { letters, listed: listed.clone() }.size(self.symbols()));
+            let kept = site.plates.iter().chain(&addend.letters).copied();
+            let whole = Shape { letters: closed(self.symbols(), kept.clone()), listed: listed.clone() };
+            sizes.insert(whole.size(self.symbols()));
+            // A weight may be a sum itself, as the square of a vector is. What is the same for all classes need not be known.
+            let classes: Vec<LetterId> = addend.letters.clone();
+            let differs = |term: &&Term| {
+                let free = term.factors.iter().flat_map(|own| own.atom.free_letters(self.symbols()));
+                let mut all = free.flat_map(|letter| self.symbols().lineage(letter));
+                classes.is_empty() || all.any(|letter| classes.contains(&letter))
+            };
+            let terms = addend.log_weight.terms.iter().filter(differs).cloned().collect();
+            self.of_sum(self.symbols(), &Sum { terms }, &kept.collect(), &[whole], sizes);
         }
     }
 
@@ -147,10 +156,7 @@ impl Derivation<'_> {
 
     /// The inverses of matrices that the standard form takes, one for each copy of the matrix.
     fn of_inverses(&self, block: &Block) -> Option<Size> {
-        if block.is_point() {
-            return None;
-        }
-        let formulas = self.standard.standard(block.family);
+        let formulas = self.parameters_of(block);
         let inverted = |own: &StandardParameter| matches!(own.formula, Formula::Inverse(_));
         let place = formulas.iter().position(inverted)?;
         let mut symbols = self.symbols().clone();
@@ -302,12 +308,17 @@ impl Derivation<'_> {
     }
 
     /// Whether a product of sizes is no larger than another. Each position of an axis has an entry, so that an array lists no
-    /// fewer entries than one of its axes has positions.
+    /// fewer entries than one of its axes has positions; and no more than all of its axes have together.
     fn is_within(&self, own: &Size, other: &Size) -> bool {
-        if !own.entries.is_subset(&other.entries) {
-            return false;
-        }
         let mut left = other.axes.clone();
+        for array in own.entries.difference(&other.entries) {
+            let letters = closed(self.symbols(), self.symbols().array(*array).letters.iter().copied());
+            let all = Shape { letters, listed: BTreeSet::new() }.size(self.symbols()).axes;
+            for axis in all {
+                let Some(place) = left.iter().position(|own| *own == axis) else { return false };
+                left.remove(place);
+            }
+        }
         let mut arrays: Vec<ArrayId> = other.entries.difference(&own.entries).copied().collect();
         own.axes.iter().all(|axis| {
             // A group of a ragged axis has a position.

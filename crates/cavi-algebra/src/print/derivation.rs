@@ -1,9 +1,9 @@
 //! The whole derivation: model, factorisation, bounds, updates, sweep and bound.
 
 use crate::canonical::canonical;
-use crate::equations::{Block, Equations, Mode, Natural, Site, StatementEquation};
+use crate::equations::{Block, Equations, Mode, Site, StatementEquation};
 use crate::expression::{Expression, Subscript};
-use crate::statistic::{Elementary, Statistic};
+use crate::statistic::Statistic;
 use crate::sum_of_products::{Moment, dedup};
 use crate::symbols::{ArrayId, ArrayKind, AxisId, BlockId, LetterId, Support, Symbols};
 
@@ -14,7 +14,7 @@ use super::model::{Defined, Stated};
 use super::named::Named;
 use super::node::{Call, Node};
 use super::notation::Notation;
-use super::standard::{Formula, Shown, Standard, StandardParameter, resolve, slots};
+use super::standard::{Formula, Shown, Standard, StandardParameter};
 use super::sweep::SweepItem;
 use super::words::{is_symbol, plain};
 use super::{Columns, Format, Level, Scope};
@@ -380,9 +380,9 @@ impl Derivation<'_> {
 
     /// The variables of a block whose parameters print must tell from those of others.
     pub(super) fn owner(&self, block: &Block) -> Option<Vec<String>> {
-        let random = self.equations.blocks.iter().filter(|block| !block.is_point()).count();
+        let states = |own: &&Block| !own.is_point() || !self.parameters_of(own).is_empty();
         let names = block.members.iter().map(|member| self.symbols().array(*member).name.clone());
-        (random > 1).then(|| names.collect())
+        (self.equations.blocks.iter().filter(states).count() > 1).then(|| names.collect())
     }
 
     pub(super) fn factor(&self, block: &Block, format: Format) -> Vec<Span> {
@@ -609,141 +609,6 @@ impl Derivation<'_> {
     /// touches there is asked for.
     pub(super) fn old<'s>(&self, block: &'s Block) -> &'s [ArrayId] {
         if block.by.is_some() { &block.members } else { &[] }
-    }
-
-    /// The standard parameters of a block, each over its letters.
-    pub(super) fn standard_parameters(&self, symbols: &mut Symbols, block: &Block) -> Vec<Shown> {
-        let mut shown: Vec<Shown> = Vec::new();
-        let of = self.owner(block);
-        for StandardParameter { name, formula } in self.standard.standard(block.family) {
-            let slots = slots(&formula, &block.natural, &shown);
-            let value = resolve(symbols, &formula, &block.natural, &shown, &slots);
-            // What keeps its start follows from no coefficients, and may differ from element to element.
-            let plates = match block.mode {
-                Mode::Fixed => self.with_ancestors(&block.copies(symbols)),
-                Mode::Distribution | Mode::Point | Mode::Implicit => value.plates(symbols, block, &shown),
-            };
-            let name = self.scope().standard(name);
-            shown.push(Shown { name, of: of.clone(), plates, slots, value });
-        }
-        shown
-    }
-
-    fn standard_form(&self, id: BlockId, counts: &Counts) -> Vec<Item> {
-        let (block, mut symbols) = (counts.block(id), counts.symbols.clone());
-        if block.is_point() {
-            return self.mode(id, counts);
-        }
-        if block.members.len() > 1 && self.standard.one_vector(block.family) {
-            let line = "With the members beside each other in one vector: its precision is -2 times the matrix of the \
-                        coefficients of products (half of a product of two different elements on each side of the \
-                        diagonal), its mean the covariance times the coefficients of the elements.";
-            return vec![Item::Paragraph(vec![words(line)])];
-        }
-        let shown = self.standard_parameters(&mut symbols, block);
-        let parameters = self.standard.standard(block.family);
-        let mut rows = Vec::new();
-        let mut over: Vec<Span> = Vec::new();
-        for (parameter_of, StandardParameter { formula, .. }) in shown.iter().zip(&parameters) {
-            let letters: Vec<LetterId> = block.plates.iter().chain(&parameter_of.slots).copied().collect();
-            let mut builder = Builder::new(self.scope_with(&symbols), &letters);
-            let left = match formula {
-                Formula::Inverse(_) => parameter_of.whole(&mut builder, &parameter_of.slots),
-                _ => parameter_of.element(&mut builder, &parameter_of.slots),
-            };
-            let value = parameter_of.value.on_page(&symbols, &parameter_of.slots);
-            let right = value.node(&mut builder, &shown);
-            if let (Formula::Normalised(_), Some(slot)) = (formula, parameter_of.slots.last()) {
-                over = builder.subscripts_of(&[*slot]).pop().map(Span::Math).into_iter().collect();
-                rows.push(Row::proportional(left, right));
-            } else {
-                rows.push(Row::equal(left, right));
-            }
-        }
-        for (statistic, formula) in self.expectations_of(block) {
-            let slots = self.slots_of(block, &statistic);
-            let value = resolve(&mut symbols, &formula, &block.natural, &shown, &slots);
-            let letters: Vec<LetterId> = block.plates.iter().chain(&slots).copied().collect();
-            let mut builder = Builder::new(self.scope_with(&symbols), &letters);
-            let left = builder.moment(&self.moment(id, &statistic, &slots));
-            rows.push(Row::equal(left, value.node(&mut builder, &shown)));
-        }
-        if self.standard.paired(block.family)
-            && let Some(formula) = self.standard.log_normaliser(block.family)
-        {
-            let value = resolve(&mut symbols, &formula, &block.natural, &shown, &[]);
-            let mut builder = Builder::new(self.scope_with(&symbols), &block.plates);
-            let left = Node::call(Call::Named(self.scope().normaliser()), builder.q(block));
-            rows.push(Row::equal(left, value.node(&mut builder, &shown)));
-        }
-        if let Some(formula) = self.standard.entropy(block.family) {
-            let value = resolve(&mut symbols, &formula, &block.natural, &shown, &[]);
-            let mut builder = Builder::new(self.scope_with(&symbols), &block.plates);
-            let left = Node::Entropy(Box::new(builder.q(block)));
-            rows.push(Row::equal(left, value.node(&mut builder, &shown)));
-        }
-        match rows.first_mut() {
-            Some(first) => first.label = Some(self.label_of(block)),
-            None => return Vec::new(),
-        }
-        let mut items = vec![Item::Paragraph(vec![words("Standard form:")]), Item::Rows(rows)];
-        if !over.is_empty() {
-            let mut line = vec![words("normalised over ")];
-            line.extend(over);
-            line.push(words("."));
-            items.push(Item::Paragraph(line));
-        }
-        items
-    }
-
-    /// The expectations that a family states; where it has a mean and a covariance, the second moment that follows.
-    fn expectations_of(&self, block: &Block) -> Vec<(Statistic, Formula)> {
-        let mut all = self.standard.expectations(block.family);
-        let find =
-            |own: &Statistic| all.iter().find(|(statistic, _)| statistic == own).map(|found| found.1.clone());
-        if block.members.len() == 1
-            && let (Some(mean), Some(covariance)) =
-                (find(&Statistic::identity()), find(&Statistic::covariance()))
-            && find(&Statistic::square()).is_none()
-        {
-            let slots = block.slices.first().is_some_and(|slices| !slices.is_empty());
-            let (statistic, square) = match slots {
-                true => (Statistic::outer(), Formula::Outer(Box::new(mean.clone()), Box::new(mean))),
-                false => (Statistic::square(), Formula::Multiply(vec![mean.clone(), mean])),
-            };
-            all.push((statistic, Formula::Add(vec![square, covariance])));
-        }
-        all
-    }
-
-    /// The letters of the slots of a statistic: those of the natural parameter with it, else made of the block's.
-    pub(super) fn slots_of(&self, block: &Block, statistic: &Statistic) -> Vec<LetterId> {
-        if let Some(natural) = block.natural.iter().find(|natural| natural.statistic == *statistic) {
-            return natural.slots.clone();
-        }
-        let pairs = block.natural.iter().find(|natural| natural.statistic.0.len() == statistic.0.len());
-        let slots = statistic.0.iter().flat_map(|(member, elementary)| match elementary {
-            Elementary::Indicator => block.classes.into_iter().collect::<Vec<_>>(),
-            Elementary::Power(_)
-            | Elementary::Log
-            | Elementary::LogComplement
-            | Elementary::LogDeterminant
-            | Elementary::Contracted(_)
-            | Elementary::Centred
-            | Elementary::Mass
-            | Elementary::MassOfComplement => {
-                let mut own = block.slices.get(usize::from(*member)).cloned().unwrap_or_default();
-                own.truncate(elementary.slots(own.len()));
-                own
-            }
-        });
-        let slots: Vec<LetterId> = slots.collect();
-        // A covariance takes the two letters that the outer product has.
-        let pairs = pairs.filter(|natural| natural.slots.len() == slots.len()).or_else(|| {
-            let pair = |natural: &&Natural| natural.slots.len() == 2 && slots.len() == 2;
-            block.natural.iter().find(pair)
-        });
-        pairs.map_or(slots, |natural| natural.slots.clone())
     }
 }
 

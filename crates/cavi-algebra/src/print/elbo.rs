@@ -201,7 +201,8 @@ impl Derivation<'_> {
         })
     }
 
-    fn weighted(&self, builder: &mut Builder<'_>, block: &Block, node: Node) -> Node {
+    /// A node times the weight of the row of a block.
+    pub(super) fn weighted(&self, builder: &mut Builder<'_>, block: &Block, node: Node) -> Node {
         let mut factors: Vec<Node> =
             block.multiplicity.iter().map(|atom| builder.sum(&Sum::atom(atom.clone()))).collect();
         factors.push(node);

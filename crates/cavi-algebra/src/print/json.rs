@@ -17,7 +17,7 @@ use super::derivation::Derivation;
 use super::left_out::Masses;
 use super::node::Node;
 use super::overview::Line;
-use super::standard::Formula;
+use super::standard::{Formula, Shown};
 use super::sweep::{SweepItem, SweepStep};
 use super::{Format, latex, text};
 
@@ -297,6 +297,7 @@ fn formula(own: &Formula) -> Json {
         Formula::Multiply(parts) => several("multiply", parts),
         Formula::Divide(left, right) => two("divide", left, right),
         Formula::LogBesselK(order, argument) => two("log_bessel_k", order, argument),
+        Formula::LogBesselKInOrder(order, argument) => two("log_bessel_k_in_order", order, argument),
         Formula::Apply(function, inner) => one(function.name(), inner),
         Formula::PositivePart(inner) => one("positive_part", inner),
         Formula::Digamma(inner) => one("digamma", inner),
@@ -316,12 +317,13 @@ fn formula(own: &Formula) -> Json {
 impl Derivation<'_> {
     /// A piece of notation in both writings.
     fn in_both(&self, node: &Node) -> Json {
-        object([("text", text::node(node).into()), ("latex", self.in_latex(node).into())])
+        let in_text = text::node(&self.on_its_own(node, Format::Text));
+        object([("text", in_text.into()), ("latex", self.in_latex(node).into())])
     }
 
     /// A formula in LaTeX, in which no two names look alike.
     fn in_latex(&self, node: &Node) -> String {
-        let mut node = node.clone();
+        let mut node = self.on_its_own(node, Format::Latex);
         self.tell_apart_in(&mut node);
         latex::node(&node)
     }
@@ -399,7 +401,7 @@ impl Derivation<'_> {
     fn expression(&self, names: &Names<'_>, left: &[LetterId], sum: &Sum) -> Json {
         let node = Builder::new(self.scope(), left).sum(sum);
         object([
-            ("text", text::node(&node).into()),
+            ("text", text::node(&self.on_its_own(&node, Format::Text)).into()),
             ("latex", self.in_latex(&node).into()),
             ("tree", names.sum(sum)),
         ])
@@ -519,35 +521,19 @@ impl Derivation<'_> {
         if block.natural.is_empty() || !block.is_point() && beside {
             return Json::List(Vec::new());
         }
-        if block.is_point() {
-            let Some(own) = self.mode_of(block) else { return Json::List(Vec::new()) };
-            let (left, right) = self.mode_nodes(id, block, self.symbols().clone(), &own);
-            let (_, printed) = self.mode_nodes(id, counts.block(id), counts.symbols.clone(), &own);
-            return Json::List(vec![object([
-                ("name", "value".into()),
-                ("symbol", self.in_both(&left)),
-                ("value", self.in_both(&right)),
-                ("printed", self.printed_json(&printed)),
-                ("formula", formula(&own)),
-            ])]);
+        let mode = block.is_point().then(|| self.mode_of(block));
+        if let Some(None) = mode {
+            return Json::List(Vec::new());
         }
         let mut symbols = self.symbols().clone();
         let shown = self.standard_parameters(&mut symbols, block);
         let mut with_counts = counts.symbols.clone();
         let printed = self.standard_parameters(&mut with_counts, counts.block(id));
-        let all = shown.iter().zip(&printed).zip(self.standard.standard(block.family));
-        let own = all.map(|((shown_one, printed_one), parameter)| {
-            let letters: Vec<LetterId> = block.plates.iter().chain(&shown_one.slots).copied().collect();
-            let mut builder = Builder::new(self.scope_with(&symbols), &letters);
-            let left = match parameter.formula {
-                Formula::Inverse(_) => shown_one.whole(&mut builder, &shown_one.slots),
-                _ => shown_one.element(&mut builder, &shown_one.slots),
-            };
-            let right = shown_one.value.node(&mut builder, &shown);
-            let letters: Vec<LetterId> = block.plates.iter().chain(&printed_one.slots).copied().collect();
-            let mut builder = Builder::new(self.scope_with(&with_counts), &letters);
-            let value = printed_one.value.on_page(&with_counts, &printed_one.slots);
-            let on_page = value.node(&mut builder, &printed);
+        let printed: Vec<Shown> = printed.iter().map(|own| own.on_page(&with_counts)).collect();
+        let stated = self.stated_nodes(block, &symbols, &shown);
+        let on_page = self.stated_nodes(counts.block(id), &with_counts, &printed);
+        let all = shown.iter().zip(stated).zip(on_page).zip(self.parameters_of(block));
+        let own = all.map(|(((shown_one, (left, right)), (_, on_page)), parameter)| {
             object([
                 ("name", parameter.name.into()),
                 ("symbol", self.in_both(&left)),
@@ -557,7 +543,19 @@ impl Derivation<'_> {
                 ("formula", formula(&parameter.formula)),
             ])
         });
-        list(own)
+        let of_point = mode.flatten().map(|own| {
+            let last = |rows: Vec<(Node, Node)>| rows.into_iter().next_back().expect("the point itself");
+            let (left, right) = last(self.mode_nodes(id, block, self.symbols().clone(), &own));
+            let (_, printed) = last(self.mode_nodes(id, counts.block(id), counts.symbols.clone(), &own));
+            object([
+                ("name", "value".into()),
+                ("symbol", self.in_both(&left)),
+                ("value", self.in_both(&right)),
+                ("printed", self.printed_json(&printed)),
+                ("formula", formula(&own)),
+            ])
+        });
+        list(own.chain(of_point))
     }
 
     /// A piece of notation in both writings, in the names of the page.

@@ -307,6 +307,7 @@ pub(crate) fn prefix(call: &Call) -> Option<String> {
         Call::Cosh => "\\cosh",
         Call::Tanh => "\\tanh",
         Call::Digamma => "\\psi",
+        Call::LogBesselKInOrder => "(\\ln K)'",
         Call::Q => "q",
         Call::Family(name) => return Some(upright(name)),
         Call::Named(own) => {

@@ -204,7 +204,7 @@ impl Derivation<'_> {
         let shown = self.standard_parameters(symbols, block);
         let target = slots(below, &block.natural, &shown);
         let target = if target.is_empty() { shown.get(mass)?.slots.clone() } else { target };
-        let resolved = resolve(symbols, below, &block.natural, &shown, &target);
+        let resolved = resolve(symbols, &self.equations.blocks, below, &block.natural, &shown, &target);
         let total = matches!(**below, Formula::Total(_));
         let logs = [Elementary::Log, Elementary::LogComplement].into_iter().filter_map(|log| {
             let natural = block.natural.iter().find(|own| own.statistic == Statistic(vec![(0, log)]))?;

@@ -8,36 +8,92 @@ use super::derivation::Derivation;
 use super::document::{Item, Part, Span, words};
 use super::node::{Call, Element, Node, Range, Relation};
 use super::number::Number;
+use super::scope::PI;
 
 impl Derivation<'_> {
     /// The digamma function is written out where a variable is called psi; so are an expectation and an entropy in text where one is
-    /// called E or H. In print these are upright, and variables are not. The curvature of the tangent bound has its name.
+    /// called E or H, and there logarithms and the Gamma function where one is called log or Gamma. In print these are upright, and
+    /// variables are not, and what looks like a function is [told apart](Derivation::in_notation). The number pi is `PI` where
+    /// something else without subscripts is pi. The curvature of the tangent bound has its name.
     pub(super) fn one_meaning(&self, items: &mut Vec<Item>, format: Format) {
         self.curvature_by_name(items);
-        let taken = |name: &str| self.scope().is_taken(name);
-        let (digamma, text) = (taken("psi"), format == Format::Text);
-        let (expectation, entropy) = (text && taken("E"), text && taken("H"));
-        if !digamma && !expectation && !entropy {
+        self.written_apart(items, format);
+    }
+
+    /// The same without the curvature: a formula that stands alone.
+    fn written_apart(&self, items: &mut [Item], format: Format) {
+        let scope = self.scope();
+        let text = format == Format::Text;
+        let (digamma, pi) = (scope.is_taken("psi"), scope.number_pi());
+        let (expectation, entropy) = (text && scope.is_taken("E"), text && scope.is_taken("H"));
+        let log = text && scope.looks_taken("log");
+        let gamma = log || text && scope.looks_taken("Gamma");
+        if !digamma && !expectation && !entropy && !gamma && pi.is_none() {
             return;
         }
         let written = |name: &str| Call::Named(name.to_owned());
-        each_node(items, &mut |node| match node {
-            Node::Call(call @ (Call::Digamma | Call::Function(Function::Digamma)), _) if digamma => {
-                *call = written("digamma");
+        each_node(items, &mut |node| {
+            if let Node::Product(product) = node
+                && let Some(named) = product.number.named
+                && (pi.is_some() && named.has_pi() || log && named.is_logarithm())
+            {
+                let mut product = product.clone();
+                product.number.named = None;
+                product.above.push(named.spelled(&Node::name(pi.unwrap_or("pi"))));
+                *node = Node::product(product.number, product.above, product.below);
             }
-            Node::Expectation(inside) if expectation => {
-                *node = Node::call(written("expectation"), (**inside).clone());
+            match node {
+                Node::Call(call @ (Call::Digamma | Call::Function(Function::Digamma)), _) if digamma => {
+                    *call = written("digamma");
+                }
+                Node::Call(call @ Call::Function(Function::SinePi), arguments) => {
+                    if let (Some(pi), [turns]) = (pi, arguments.as_slice()) {
+                        let angle = Node::times(vec![Node::name(pi), turns.clone()]);
+                        (*call, *arguments) = (written("sin"), vec![angle]);
+                    }
+                }
+                Node::Expectation(inside) if expectation => {
+                    *node = Node::call(written("expectation"), (**inside).clone());
+                }
+                Node::Entropy(inside) if entropy => {
+                    *node = Node::call(written("entropy"), (**inside).clone());
+                }
+                Node::Call(call @ Call::Function(Function::LogGamma), _) if gamma => {
+                    *call = written(LOG_GAMMA)
+                }
+                Node::Call(call @ Call::Function(Function::LogBesselK), _) if log => {
+                    *call = written(LOG_BESSEL_K);
+                }
+                Node::Call(call @ Call::LogBesselKInOrder, _) if log => {
+                    *call = written(LOG_BESSEL_K_IN_ORDER)
+                }
+                _ => {}
             }
-            Node::Entropy(inside) if entropy => *node = Node::call(written("entropy"), (**inside).clone()),
-            _ => {}
+            // The logarithms that were only now written out, too.
+            if log {
+                inside(node, &mut |own| {
+                    if let Node::Call(call @ Call::Function(Function::Log), _) = own {
+                        *call = written(LN);
+                    }
+                });
+            }
         });
     }
 
     /// A formula as it stands on the page of a format.
     pub(super) fn on_page(&self, node: &Node, format: Format) -> Node {
-        let mut items = vec![Item::Paragraph(vec![Span::Math(node.clone())])];
-        self.one_meaning(&mut items, format);
         // What defines a name stands before it.
+        self.alone(node, &|items| self.one_meaning(items, format))
+    }
+
+    /// A formula that stands alone, in the names of the program: as on the page of a format, but with the curvature written out.
+    pub(super) fn on_its_own(&self, node: &Node, format: Format) -> Node {
+        self.alone(node, &|items| self.written_apart(items, format))
+    }
+
+    fn alone(&self, node: &Node, change: &dyn Fn(&mut Vec<Item>)) -> Node {
+        let mut items = vec![Item::Paragraph(vec![Span::Math(node.clone())])];
+        change(&mut items);
         match items.pop() {
             Some(Item::Paragraph(line)) => match line.into_iter().next() {
                 Some(Span::Math(own)) => own,
@@ -116,10 +172,27 @@ impl Derivation<'_> {
                 words(", else 0"),
             ],
         );
+        if let Some(pi) = self.scope().number_pi() {
+            let text = "is 3.14159..., the circumference of a circle divided by its diameter";
+            line(used.pi, Node::name(pi), &[words(text)]);
+        }
+        let named = |name: &str| Node::call(Call::Named(name.to_owned()), x());
+        line(used.ln, named(LN), &[words("is the natural logarithm")]);
+        line(used.log_gamma, named(LOG_GAMMA), &[words("is the natural logarithm of the Gamma function")]);
         let entries = Node::call(Call::Named("nnz".to_owned()), x());
         let of_entries = [words("is the number of entries that the data "), Span::Math(x()), words(" list")];
         line(used.entries, entries, &of_entries);
         lines.extend(used.functions.iter().filter_map(|function| meaning_of(*function)));
+        if used.in_order {
+            let of = |call: Call| Span::Math(Node::Call(call, vec![Node::name("p"), x()]));
+            let mut own = vec![of(Call::LogBesselKInOrder), words(" is the derivative of ")];
+            own.extend([
+                of(Call::Function(Function::LogBesselK)),
+                words(" in "),
+                Span::Math(Node::name("p")),
+            ]);
+            lines.push(own);
+        }
         if used.count {
             lines.push(vec![words("# counts the positions for which what follows holds")]);
         }
@@ -154,6 +227,11 @@ struct Used {
     entries: bool,
     count: bool,
     old: bool,
+    ln: bool,
+    log_gamma: bool,
+    in_order: bool,
+    /// Whether `PI` stands on the page, under either of its names.
+    pi: bool,
     /// Functions of the language, in the order in which they are met.
     functions: Vec<Function>,
 }
@@ -216,15 +294,22 @@ impl Used {
             Node::Entropy(_) => self.entropy = true,
             Node::Count(_) => self.count = true,
             Node::Indicator(_) => self.indicator = true,
-            Node::Element(element) => self.old |= element.name.ends_with('~'),
+            Node::Element(element) => {
+                self.old |= element.name.ends_with('~');
+                self.pi |= PI.contains(&element.name.as_str());
+            }
             Node::Call(Call::Digamma | Call::Function(Function::Digamma), _) => self.digamma = true,
             Node::Call(Call::MultivariateDigamma, _) => self.multivariate = true,
+            Node::Call(Call::LogBesselKInOrder, _) => self.in_order = true,
             Node::Call(Call::Function(function), _) if !self.functions.contains(function) => {
                 self.functions.push(*function);
             }
             Node::Call(Call::Named(name), arguments) => match arguments.as_slice() {
-                [Node::Call(Call::Q, _)] if name != "entropy" => self.normaliser = true,
+                [Node::Call(Call::Q, _)] if name != "entropy" && name != LN => self.normaliser = true,
                 _ => {
+                    self.ln |= name == LN;
+                    self.log_gamma |= name == LOG_GAMMA;
+                    self.in_order |= name == LOG_BESSEL_K_IN_ORDER;
                     self.expectation |= name == "expectation";
                     self.entropy |= name == "entropy";
                     self.digamma |= name == "digamma";
@@ -236,6 +321,12 @@ impl Used {
         }
     }
 }
+
+/// The logarithm, the log of the Gamma function and that of the Bessel function in text, where something else is called log.
+const LN: &str = "ln";
+const LOG_GAMMA: &str = "log_gamma";
+const LOG_BESSEL_K: &str = "log_bessel_k";
+const LOG_BESSEL_K_IN_ORDER: &str = "log_bessel_k'";
 
 /// What natural parameters may be called.
 const NATURAL: [&str; 4] = super::scope::NATURAL;

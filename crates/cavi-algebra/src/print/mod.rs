@@ -33,6 +33,7 @@ mod notation;
 mod number;
 mod overview;
 mod page;
+mod parameters;
 mod partly_observed;
 mod principle;
 mod processes;
@@ -61,7 +62,7 @@ pub use named::Named;
 pub use notation::{Chosen, Notation};
 pub use references::Source;
 pub use scope::Scope;
-pub use standard::{Formula, Standard, StandardParameter};
+pub use standard::{Formula, Limit, Standard, StandardParameter};
 pub use sweep::{SweepItem, SweepStep};
 
 /// A format of printed equations.

@@ -13,7 +13,7 @@ use super::node::Node;
 use super::standard::{Formula, resolve, slots};
 
 impl Derivation<'_> {
-    /// The maximiser that a point takes, over its coefficients, where it has a closed form. Under `clamp` a negative coefficient of
+    /// The maximiser that a point takes, over its coefficients and [`Derivation::parameters_of`] it, where it has a closed form. Under `clamp` a negative coefficient of
     /// a log, with which the density is infinite on the boundary, counts as 0, as it does in a run.
     pub(super) fn mode_of(&self, block: &Block) -> Option<Formula> {
         let formula = self.standard.mode(block.family)?;
@@ -28,24 +28,32 @@ impl Derivation<'_> {
                 _ => Formula::PositivePart(Box::new(own)),
             }
         };
-        Some(formula.with_naturals(&clamped))
+        let clamped = formula.rebuilt(&|part| match part {
+            Formula::Natural(index) => clamped(index),
+            other => other,
+        });
+        Some(clamped.over(&self.parameters_of(block)))
     }
 
-    /// A point and the maximiser that it takes.
+    /// What the update of a point states: the matrices that it takes, each stated whole or by elements, then the point with its
+    /// maximiser.
     pub(super) fn mode_nodes(
         &self,
         id: BlockId,
         block: &Block,
         mut symbols: Symbols,
         formula: &Formula,
-    ) -> (Node, Node) {
-        let slots = slots(formula, &block.natural, &[]);
-        let value = resolve(&mut symbols, formula, &block.natural, &[], &slots);
+    ) -> Vec<(Node, Node)> {
+        let shown = self.standard_parameters(&mut symbols, block);
+        let slots = slots(formula, &block.natural, &shown);
+        let value = resolve(&mut symbols, &self.equations.blocks, formula, &block.natural, &shown, &slots);
+        let mut rows = self.stated_nodes(block, &symbols, &shown);
         let letters: Vec<LetterId> = block.plates.iter().chain(&slots).copied().collect();
         let mut builder = Builder::new(self.scope_with(&symbols), &letters);
         let own = self.moment(id, &Statistic::identity(), &slots);
         let left = builder.statistic(block, &own);
-        (left, builder.with_old(self.old(block), |builder| value.node(builder, &[])))
+        rows.push((left, builder.with_old(self.old(block), |builder| value.node(builder, &shown))));
+        rows
     }
 
     /// Why the maximiser of a point stands where it does.
@@ -63,6 +71,10 @@ impl Derivation<'_> {
                         infinite on the boundary, counts as 0 (clamp):";
             }
             (false, false) => {}
+        }
+        if !self.parameters_of(block).is_empty() {
+            return "It is largest where the derivative is zero, by the inverse of the matrix of its second derivatives with their \
+                    signs turned:";
         }
         let supports = block.members.iter().map(|member| self.symbols().array(*member).support);
         if supports.into_iter().any(|support| support == Support::Nonnegative) {
@@ -82,15 +94,19 @@ impl Derivation<'_> {
             ))];
             return vec![Item::Paragraph(line)];
         };
-        let (left, right) = self.mode_nodes(id, block, counts.symbols.clone(), &formula);
+        let mut rows = self.mode_nodes(id, block, counts.symbols.clone(), &formula);
         let slots = slots(&formula, &block.natural, &[]);
         let letters: Vec<LetterId> = block.plates.iter().chain(&slots).copied().collect();
         let mut builder = Builder::new(self.scope(), &letters);
         let normalised = matches!(formula, Formula::Normalised(_));
-        let row = if normalised { Row::proportional(left, right) } else { Row::equal(left, right) };
-        let row = row.labelled(self.label_of(block));
+        let last = rows.pop().map(|(left, right)| {
+            let row = if normalised { Row::proportional(left, right) } else { Row::equal(left, right) };
+            row.labelled(self.label_of(block))
+        });
+        let matrices = rows.into_iter().map(|(left, right)| Row::equal(left, right));
+        let rows = matrices.chain(last).collect();
         let mut items =
-            vec![Item::Paragraph(vec![words(self.largest_at(block, &formula))]), Item::Rows(vec![row])];
+            vec![Item::Paragraph(vec![words(self.largest_at(block, &formula))]), Item::Rows(rows)];
         if block.by.is_some() {
             let text = "There the bound is at least what it was at the values before the update, where it equals the \
                         objective; the objective is nowhere below it and cannot fall.";

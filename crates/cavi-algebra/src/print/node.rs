@@ -111,6 +111,8 @@ pub(crate) enum Call {
     MultivariateDigamma,
     /// `psi`, the derivative of `log Gamma`.
     Digamma,
+    /// The derivative of the log of the modified Bessel function in its order: the order, then the argument.
+    LogBesselKInOrder,
     /// The inverse of a matrix.
     Inverse,
     /// A matrix and a vector: `m' L m`, or with a letter as third argument an element of the vector `L m`.

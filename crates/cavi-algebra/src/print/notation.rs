@@ -3,12 +3,13 @@
 //! A page is built with the names of the program, and with words (`shape`, `concentration`) for the parameters of q. Here
 //! its symbols are put in their place: in LaTeX and Markdown all of them, in text those that the program asks for. No symbol
 //! stands for two things. A letter that the program, an index or the size of an axis has taken wears a hat where a parameter
-//! would have it, and one that several factors of q have shows its variable above.
+//! would have it, and one that several factors of q have shows its variable above. What looks like a function of the page is set word for
+//! word.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::equations::Block;
-use crate::expression::Expression;
+use crate::expression::{Expression, Function};
 use crate::symbols::SiteId;
 
 use super::Format;
@@ -64,13 +65,18 @@ impl Derivation<'_> {
     /// Puts the symbols of a format in the place of words and names.
     pub(super) fn in_notation(&self, items: &mut [Item], format: Format) {
         let parameters = self.symbols_of_parameters(format);
-        let variables = if format == Format::Text { BTreeMap::new() } else { self.symbols_of_variables() };
+        let functions = functions_of(items);
+        let variables = match format {
+            Format::Text => BTreeMap::new(),
+            Format::Latex | Format::Markdown => self.symbols_of_variables(&functions),
+        };
         let natural = self.scope().natural();
         let other = self.natural_beside(&parameters).filter(|_| format != Format::Text);
         each_node(items, &mut |node| match node {
             Node::Element(element) => {
                 set(element, &parameters, &variables);
             }
+            Node::Size { capital, .. } => without_function(capital, &functions),
             Node::Call(Call::Named(name), _) if *name == natural => {
                 if let Some(other) = other {
                     *name = other.to_owned();
@@ -87,8 +93,8 @@ impl Derivation<'_> {
     }
 
     /// The symbols of variables: those that are chosen, a square for `sigma2` where it is a variance, and the name word for word of
-    /// what would look like something else.
-    fn symbols_of_variables(&self) -> BTreeMap<String, String> {
+    /// what would look like something else, a function of the page among it.
+    fn symbols_of_variables(&self, functions: &[&str]) -> BTreeMap<String, String> {
         let own = self.notation.chosen.iter().filter(|own| own.parameter.is_none());
         let mut all: BTreeMap<String, String> =
             own.map(|own| (own.variable.clone(), own.symbol.clone())).collect();
@@ -113,16 +119,16 @@ impl Derivation<'_> {
                 all.entry(variable.clone()).or_insert_with(|| format!("{stem}^2"));
             }
         }
-        self.tell_apart(&mut all);
+        self.tell_apart(functions, &mut all);
         all
     }
 
     /// Names that are set alike: one of them keeps the symbol, the others are set word for word.
-    fn tell_apart(&self, all: &mut BTreeMap<String, String>) {
+    fn tell_apart(&self, functions: &[&str], all: &mut BTreeMap<String, String>) {
         let is_symbol =
             |own: &str| self.notation.chosen.iter().any(|chosen| chosen.symbol.trim_end_matches("^2") == own);
         let known = self.symbols().letters.iter().map(|own| own.name.as_str());
-        let known = known.chain(all.values().map(String::as_str));
+        let known = known.chain(all.values().map(String::as_str)).chain(functions.iter().copied());
         let scope = self.scope();
         let names = scope.names().filter(|own| !is_symbol(own) && !all.contains_key(*own));
         for (own, word) in names_apart(known, names) {
@@ -137,14 +143,13 @@ impl Derivation<'_> {
     /// The same in one formula, which else keeps the names of the program.
     pub(super) fn tell_apart_in(&self, node: &mut Node) {
         let mut names = BTreeMap::new();
-        self.tell_apart(&mut names);
-        if names.is_empty() {
-            return;
-        }
-        inside(node, &mut |node| {
-            if let Node::Element(element) = node {
-                set(element, &BTreeMap::new(), &names);
-            }
+        let mut found = Vec::new();
+        inside(node, &mut |node| found.extend(function_of(node)));
+        self.tell_apart(&found, &mut names);
+        inside(node, &mut |node| match node {
+            Node::Element(element) => set(element, &BTreeMap::new(), &names),
+            Node::Size { capital, .. } => without_function(capital, &found),
+            _ => {}
         });
     }
 
@@ -161,13 +166,16 @@ impl Derivation<'_> {
     fn symbols_of_parameters(&self, format: Format) -> BTreeMap<Key, Symbol> {
         let mut all: Vec<(Key, Symbol)> = Vec::new();
         let mut used: Vec<&'static [&'static str]> = Vec::new();
-        for block in self.equations.blocks.iter().filter(|block| !block.is_point()) {
-            let words = self.standard.standard(block.family);
+        for block in &self.equations.blocks {
+            let words = self.parameters_of(block);
+            if words.is_empty() {
+                continue;
+            }
             let alternatives = match format {
                 Format::Text => &[],
                 Format::Latex | Format::Markdown => self.standard.symbols(block.family),
             };
-            let (symbols, hats) = self.alternative(alternatives, &used);
+            let (symbols, hats) = self.alternative(alternatives, words.len(), &used);
             if !symbols.is_empty() && !hats {
                 used.push(symbols);
             }
@@ -196,21 +204,24 @@ impl Derivation<'_> {
             .collect()
     }
 
-    /// The first alternative that is free and that no other factor has, else the first that is free, else the first with hats.
+    /// The first alternative whose first `count` symbols are free and no other factor's, else the first that is free, else the first
+    /// with hats.
     fn alternative(
         &self,
         alternatives: &'static [&'static [&'static str]],
+        count: usize,
         used: &[&'static [&'static str]],
     ) -> (&'static [&'static str], bool) {
-        let free = |own: &&&'static [&'static str]| own.iter().all(|symbol| !self.is_used(symbol));
-        let apart = |own: &&&'static [&'static str]| {
+        let alternatives = || alternatives.iter().map(|own| &own[..count.min(own.len())]);
+        let free = |own: &&'static [&'static str]| own.iter().all(|symbol| !self.is_used(symbol));
+        let apart = |own: &&'static [&'static str]| {
             free(own) && own.iter().all(|symbol| !used.iter().any(|other| other.contains(symbol)))
         };
-        let found = alternatives.iter().find(apart).or_else(|| alternatives.iter().find(free));
+        let found = alternatives().find(apart).or_else(|| alternatives().find(free));
         if let Some(own) = found {
             return (own, false);
         }
-        let with_hats = alternatives.first().copied().unwrap_or_default();
+        let with_hats = alternatives().next().unwrap_or_default();
         let clear = with_hats.iter().all(|symbol| !self.is_used(&format!("{symbol}_hat")));
         if clear { (with_hats, true) } else { (&[], false) }
     }
@@ -247,6 +258,40 @@ impl Derivation<'_> {
         }
         NATURAL.into_iter().find(|symbol| !taken(symbol) && !self.scope().is_taken(symbol))
     }
+}
+
+/// The symbols of the functions of a page that a variable or the size of an axis may have too.
+fn functions_of(items: &mut [Item]) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    each_node(items, &mut |node| found.extend(function_of(node)));
+    found
+}
+
+/// The symbol that a function has in print, where it is one of a variable, too.
+fn function_of(node: &Node) -> Option<&'static str> {
+    let Node::Call(call, _) = node else { return None };
+    match call {
+        // The digamma function is told to be the derivative of the log of the Gamma function.
+        Call::Digamma
+        | Call::MultivariateDigamma
+        | Call::Function(Function::LogGamma | Function::Digamma | Function::LogMultivariateGamma) => {
+            Some("Gamma")
+        }
+        Call::Function(
+            Function::Phi
+            | Function::InversePhi
+            | Function::StandardNormalLogCdf
+            | Function::StandardNormalLogCcdf
+            | Function::StandardNormalLogQf,
+        ) => Some("Phi"),
+        Call::LogBesselKInOrder | Call::Function(Function::LogBesselK) => Some("K"),
+        _ => None,
+    }
+}
+
+/// Takes the capital from a size where a function has it.
+fn without_function(capital: &mut Option<String>, functions: &[&str]) {
+    capital.take_if(|own| functions.contains(&own.as_str()));
 }
 
 /// Names that are set alike, as `x1` and `x_1` are or `beta` and `β`, and those that are set as something known: the first keeps the symbol,

@@ -2,6 +2,10 @@
 
 use std::f64::consts::PI;
 
+use crate::expression::Function;
+
+use super::node::{Call, Node};
+
 /// A constant with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
@@ -33,6 +37,27 @@ impl Named {
     /// Whether it is a logarithm.
     pub fn is_logarithm(self) -> bool {
         matches!(self, Named::Log(..) | Named::LogOfPi(..))
+    }
+
+    /// Whether pi stands in it.
+    pub fn has_pi(self) -> bool {
+        matches!(self, Named::Pi | Named::LogOfPi(..))
+    }
+
+    /// What it is, as a formula in which pi is written as given.
+    pub fn spelled(self, pi: &Node) -> Node {
+        let ratio = |above: u32, below: u32, factors: Vec<Node>| {
+            let number = Number { above: above.to_string(), below, ..Number::one() };
+            Node::product(number, factors, Vec::new())
+        };
+        match self {
+            Named::Pi => pi.clone(),
+            Named::Log(above, below) => Node::log(ratio(above, below, Vec::new())),
+            Named::LogOfPi(above, below) => Node::log(ratio(above, below, vec![pi.clone()])),
+            Named::Root(above, below) => {
+                Node::call(Call::Function(Function::Sqrt), ratio(above, below, Vec::new()))
+            }
+        }
     }
 
     /// A number that is no logarithm, as a terminal shows it.

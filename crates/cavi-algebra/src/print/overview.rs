@@ -15,7 +15,6 @@ use super::derivation::Derivation;
 use super::document::{Item, Span, words};
 use super::node::Node;
 use super::squares::written_out;
-use super::standard::Formula;
 use super::table::{Cell, Table};
 
 /// A row.
@@ -121,16 +120,8 @@ impl Derivation<'_> {
         }
         let mut symbols = self.symbols().clone();
         let shown = self.standard_parameters(&mut symbols, block);
-        let parameters = self.standard.standard(block.family);
-        let states = shown.iter().zip(&parameters).map(|(own, parameter)| {
-            let letters: Vec<LetterId> = block.plates.iter().chain(&own.slots).copied().collect();
-            let mut builder = Builder::new(self.scope_with(&symbols), &letters);
-            match parameter.formula {
-                Formula::Inverse(_) => own.whole(&mut builder, &own.slots),
-                _ => own.element(&mut builder, &own.slots),
-            }
-        });
-        let states: Vec<Node> = states.collect();
+        let nodes = self.stated_nodes(block, &symbols, &shown).into_iter();
+        let states: Vec<Node> = nodes.map(|(left, _)| left).collect();
         let told = if states.is_empty() { "its natural parameters" } else { "" };
         (states, told)
     }

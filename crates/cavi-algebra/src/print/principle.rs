@@ -1,6 +1,7 @@
 //! The principle, before the formulas of the program: what is maximised, why one factor after another, and why it cannot fall.
 
 use crate::equations::Block;
+use crate::symbols::Support;
 
 use super::Level;
 use super::derivation::Derivation;
@@ -51,6 +52,12 @@ impl Derivation<'_> {
              with equality where q is their posterior:"
         }));
         items.push(Item::Rows(vec![self.evidence_bound()]));
+        if self.symbols().arrays.iter().any(|own| own.support == Support::Multiplicity) {
+            items.push(sentence(
+                "A row of weight m stands for m rows that are alike, whose latent variables share one factor of q: the log joint and H[q] \
+                 count it, and that factor, m times.",
+            ));
+        }
         if self.level == Level::Lecture {
             items.push(why_a_bound(&terms));
         }
@@ -78,10 +85,16 @@ impl Derivation<'_> {
     fn each_update(&self, terms: &Terms) -> String {
         let under = "with the expectation under all other factors";
         let best = |block: &Block| !block.is_point() || block.ascent.is_none() && block.by.is_none();
-        let point = match (terms.points, self.equations.blocks.iter().all(best)) {
-            (false, _) => "",
-            (true, true) => "; a point takes the value at which that expectation is largest (an M step)",
-            (true, false) => "; a point takes a value at which that expectation is no smaller (an M step)",
+        let (clamped, others): (Vec<&Block>, Vec<&Block>) =
+            self.equations.blocks.iter().partition(|block| block.clamp);
+        let free = if clamped.is_empty() { "a point" } else { "a point that is not clamped" };
+        let value = match others.iter().all(|block| best(block)) {
+            true => "the value at which that expectation is largest",
+            false => "a value at which that expectation is no smaller",
+        };
+        let point = match others.iter().any(|block| block.is_point()) {
+            true => format!("; {free} takes {value} (an M step)"),
+            false => String::new(),
         };
         let raises = if terms.maxima {
             "Each update is a maximum over one factor, so that it cannot lower the bound."

@@ -47,8 +47,9 @@ impl Derivation<'_> {
                  fall."
             ));
         }
-        if blocks.iter().filter(closed).any(|block| block.is_point()) {
-            lines.push(format!("The update of a point is the maximum of the {what} over it, {held}."));
+        if blocks.iter().filter(closed).any(|block| block.is_point() && !block.clamp) {
+            let free = if blocks.iter().any(|block| block.clamp) { " that is not clamped" } else { "" };
+            lines.push(format!("The update of a point{free} is the maximum of the {what} over it, {held}."));
         }
         if blocks.iter().any(|block| !block.in_order.is_empty()) {
             lines.push(

@@ -43,7 +43,9 @@ impl Derivation<'_> {
         let blocks = &self.equations.blocks;
         let points = blocks.iter().filter(|block| block.is_point()).count();
         let kept = |block: &Block| block.is_point() || block.mode == Mode::Fixed;
-        if points == 0 || self.equations.sites.is_empty() || self.run.other_allocations {
+        // What is clamped to a boundary is no maximum, as an M step is.
+        let clamped = blocks.iter().any(|block| block.clamp);
+        if points == 0 || clamped || self.equations.sites.is_empty() || self.run.other_allocations {
             return None;
         }
         let text = if self.is_all_points() {
@@ -65,7 +67,7 @@ impl Derivation<'_> {
     /// Whether all variables are points with closed forms, so that with the allocations the algorithm is EM.
     pub(super) fn is_all_points(&self) -> bool {
         let blocks = &self.equations.blocks;
-        let closed = |own: &Block| own.is_point() && own.ascent.is_none() && own.by.is_none();
+        let closed = |own: &Block| own.is_point() && own.ascent.is_none() && own.by.is_none() && !own.clamp;
         !blocks.is_empty()
             && blocks.iter().all(closed)
             && !self.equations.sites.is_empty()
@@ -141,7 +143,7 @@ impl Derivation<'_> {
             return Vec::new();
         }
         let empty = natural.iter().any(|own| may_be_empty(&own.coefficient));
-        let value = resolve(&mut symbols, &ratio, &natural, &[], &[]);
+        let value = resolve(&mut symbols, &self.equations.blocks, &ratio, &natural, &[], &[]);
         let mut builder = Builder::new(self.scope_with(&symbols), &block.plates);
         let moment = self.moment(id, &Statistic::identity(), &[]);
         let row = Row::equal(builder.moment(&moment), value.node(&mut builder, &[]));

@@ -34,6 +34,9 @@ pub(super) const NATURAL: [&str; 4] = ["eta", "lambda", "nu", "natural"];
 /// What the curvature of the tangent bound is called, as long as nothing else is.
 const CURVATURES: [&str; 3] = ["omega", "kappa", "curvature"];
 
+/// What the number pi is called where something else without subscripts is pi.
+pub(super) const PI: [&str; 2] = ["PI", "PI_number"];
+
 /// What the objective of a point is called, as long as no variable is.
 const OBJECTIVE: [&str; 3] = ["L", "F", "objective"];
 
@@ -73,10 +76,19 @@ impl<'a> Scope<'a> {
     }
 
     /// Whether a variable, a deterministic name or a letter looks like a symbol where it is typeset: `x1` looks like `x_1`.
-    fn looks_taken(&self, symbol: &str) -> bool {
+    pub(super) fn looks_taken(&self, symbol: &str) -> bool {
         let shown = letter(symbol);
         let mut letters = self.symbols.letters.iter().map(|own| own.name.as_str());
         letters.any(|own| letter(own) == shown) || self.names().any(|own| letter(own) == shown)
+    }
+
+    /// What the number pi is called, where something else without subscripts is called so.
+    pub(super) fn number_pi(&self) -> Option<&'static str> {
+        let is_pi = |own: &str| letter(own) == letter("pi");
+        let arrays = self.symbols.arrays.iter().filter(|own| own.letters.is_empty()).map(|own| &own.name);
+        let letters = self.symbols.letters.iter().map(|own| &own.name);
+        let taken = arrays.chain(letters).chain(self.taken).any(|own| is_pi(own));
+        taken.then(|| PI.into_iter().find(|own| !self.looks_taken(own)).unwrap_or(PI[1]))
     }
 
     /// The first symbol of a process that looks like nothing else: `K_d`, else `Sigma_d`.

@@ -5,7 +5,7 @@ use crate::equations::{Block, Natural};
 use crate::expression::{Expression, Function, MatrixFunction, Subscript};
 use crate::rules::{Substitution, rename_apart, substitute};
 use crate::statistic::Statistic;
-use crate::sum_of_products::{Atom, Factor, Sum, Term, dedup};
+use crate::sum_of_products::{Atom, Factor, Moment, Sum, Term, dedup};
 use crate::symbols::{ArrayId, FamilyId, LetterId, Support, Symbols};
 
 use super::build::Builder;
@@ -53,6 +53,16 @@ pub trait Standard {
         false
     }
 
+    /// Expectations that are finite only where the first of two formulas over the standard parameters is greater than the second.
+    fn finite(&self, _family: FamilyId) -> Vec<(Statistic, [Formula; 2])> {
+        Vec::new()
+    }
+
+    /// What is stated otherwise where a standard parameter is 0.
+    fn limits(&self, _family: FamilyId) -> Vec<Limit> {
+        Vec::new()
+    }
+
     /// The log-normaliser of a paired family, over its standard parameters.
     fn log_normaliser(&self, _family: FamilyId) -> Option<Formula> {
         None
@@ -71,6 +81,19 @@ pub struct StandardParameter {
     pub name: &'static str,
     /// Its value.
     pub formula: Formula,
+}
+
+/// What a family has where one of its standard parameters is 0 and its formulas are not defined: its limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// The number of the parameter.
+    pub parameter: usize,
+    /// The expectations, over the standard parameters.
+    pub expectations: Vec<(Statistic, Formula)>,
+    /// Those that are finite only where the first formula is greater than the second.
+    pub finite: Vec<(Statistic, [Formula; 2])>,
+    /// The log-normaliser.
+    pub log_normaliser: Formula,
 }
 
 /// An expression over the natural parameters of a block.
@@ -94,6 +117,8 @@ pub enum Formula {
     Apply(Function, Box<Formula>),
     /// `ln K_p(z)` of the modified Bessel function of the second kind: the order, then the argument.
     LogBesselK(Box<Formula>, Box<Formula>),
+    /// Its derivative in the order.
+    LogBesselKInOrder(Box<Formula>, Box<Formula>),
     /// `max(0, x)`
     PositivePart(Box<Formula>),
     /// The digamma function.
@@ -122,17 +147,17 @@ pub enum Formula {
 }
 
 impl Formula {
-    /// The formula with something in the place of each natural parameter.
-    pub(crate) fn with_naturals(&self, to: &dyn Fn(usize) -> Formula) -> Formula {
-        let one = |inner: &Formula| Box::new(inner.with_naturals(to));
-        let all = |parts: &[Formula]| parts.iter().map(|part| part.with_naturals(to)).collect();
-        match self {
-            Formula::Natural(index) => to(*index),
-            Formula::Parameter(_) | Formula::Number(_) | Formula::Size => self.clone(),
+    /// The formula built again from its innermost parts outwards, with `to` of each part in its place.
+    pub(crate) fn rebuilt(&self, to: &dyn Fn(Formula) -> Formula) -> Formula {
+        let one = |inner: &Formula| Box::new(inner.rebuilt(to));
+        let all = |parts: &[Formula]| parts.iter().map(|part| part.rebuilt(to)).collect();
+        to(match self {
+            Formula::Natural(_) | Formula::Parameter(_) | Formula::Number(_) | Formula::Size => self.clone(),
             Formula::Add(parts) => Formula::Add(all(parts)),
             Formula::Multiply(parts) => Formula::Multiply(all(parts)),
             Formula::Divide(left, right) => Formula::Divide(one(left), one(right)),
             Formula::LogBesselK(left, right) => Formula::LogBesselK(one(left), one(right)),
+            Formula::LogBesselKInOrder(left, right) => Formula::LogBesselKInOrder(one(left), one(right)),
             Formula::MatrixVector(left, right) => Formula::MatrixVector(one(left), one(right)),
             Formula::Outer(left, right) => Formula::Outer(one(left), one(right)),
             Formula::Apply(function, inner) => Formula::Apply(*function, one(inner)),
@@ -146,7 +171,15 @@ impl Formula {
             Formula::LogDeterminant(inner) => Formula::LogDeterminant(one(inner)),
             Formula::LogMultivariateGamma(inner) => Formula::LogMultivariateGamma(one(inner)),
             Formula::MultivariateDigamma(inner) => Formula::MultivariateDigamma(one(inner)),
-        }
+        })
+    }
+
+    /// The formula with each of some parameters by its number where it stands written out.
+    pub(crate) fn over(&self, parameters: &[StandardParameter]) -> Formula {
+        self.rebuilt(&|part| match parameters.iter().position(|own| own.formula == part) {
+            Some(place) => Formula::Parameter(place),
+            None => part,
+        })
     }
 }
 
@@ -184,7 +217,7 @@ pub(crate) enum Resolved {
 
 impl Resolved {
     /// As a page has it: what is the same for all classes goes into the constant of proportionality.
-    pub(crate) fn on_page(&self, symbols: &Symbols, slots: &[LetterId]) -> Resolved {
+    fn on_page(&self, symbols: &Symbols, slots: &[LetterId]) -> Resolved {
         match (self, slots.last()) {
             (Resolved::Normalised(_), Some(class)) => self.clone().up_to_a_factor(symbols, *class),
             _ => self.clone(),
@@ -232,7 +265,9 @@ pub(crate) fn slots(formula: &Formula, naturals: &[Natural], before: &[Shown]) -
         | Formula::LogMultivariateGamma(_)
         | Formula::MultivariateDigamma(_) => Vec::new(),
         Formula::Add(parts) | Formula::Multiply(parts) => longest(&parts.iter().collect::<Vec<_>>()),
-        Formula::Divide(left, right) | Formula::LogBesselK(left, right) => longest(&[left, right]),
+        Formula::Divide(left, right)
+        | Formula::LogBesselK(left, right)
+        | Formula::LogBesselKInOrder(left, right) => longest(&[left, right]),
         Formula::Negate(inner)
         | Formula::Apply(_, inner)
         | Formula::PositivePart(inner)
@@ -254,16 +289,17 @@ pub(crate) fn slots(formula: &Formula, naturals: &[Natural], before: &[Shown]) -
 /// Puts the coefficients of a block into a formula.
 pub(crate) fn resolve(
     symbols: &mut Symbols,
+    blocks: &[Block],
     formula: &Formula,
     naturals: &[Natural],
     before: &[Shown],
     target: &[LetterId],
 ) -> Resolved {
-    if let Some(sum) = affine(symbols, formula, naturals, target) {
+    if let Some(sum) = affine(symbols, blocks, formula, naturals, target) {
         return Resolved::Sum(canonical(symbols, &sum));
     }
     let again = |symbols: &mut Symbols, formula: &Formula, target: &[LetterId]| {
-        resolve(symbols, formula, naturals, before, target)
+        resolve(symbols, blocks, formula, naturals, before, target)
     };
     let boxed = |symbols: &mut Symbols, formula: &Formula| Box::new(again(symbols, formula, target));
     match formula {
@@ -291,10 +327,14 @@ pub(crate) fn resolve(
         Formula::Apply(function, inner) => {
             Resolved::Call(Call::Function(*function), vec![again(symbols, inner, target)])
         }
-        Formula::LogBesselK(order, argument) => Resolved::Call(
-            Call::Function(Function::LogBesselK),
-            [order, argument].into_iter().map(|part| again(symbols, part, target)).collect(),
-        ),
+        Formula::LogBesselK(order, argument) | Formula::LogBesselKInOrder(order, argument) => {
+            let call = match formula {
+                Formula::LogBesselKInOrder(..) => Call::LogBesselKInOrder,
+                _ => Call::Function(Function::LogBesselK),
+            };
+            let parts = [order, argument].into_iter().map(|part| again(symbols, part, target));
+            Resolved::Call(call, parts.collect())
+        }
         Formula::PositivePart(inner) => {
             Resolved::Call(Call::PositivePart, vec![again(symbols, inner, target)])
         }
@@ -390,7 +430,7 @@ fn reduce(symbols: &Symbols, above: &mut Sum, below: &mut Sum) {
 
 /// Elements of symmetric matrices and of outer products with their two letters in one order. A row of data is observed as a whole,
 /// so that either letter says whether; where the letters are equal, one stands for both.
-fn in_letter_order(symbols: &Symbols, sum: &Sum, [row, column]: [LetterId; 2]) -> Sum {
+fn in_letter_order((symbols, blocks): (&Symbols, &[Block]), sum: &Sum, [row, column]: [LetterId; 2]) -> Sum {
     let sort = |pair: &mut [Subscript]| {
         if let [.., Subscript::Letter(row), Subscript::Letter(column)] = pair
             && row > column
@@ -437,6 +477,8 @@ fn in_letter_order(symbols: &Symbols, sum: &Sum, [row, column]: [LetterId; 2]) -
             Atom::Value(array, subscripts) if is_symmetric(symbols, *array) => {
                 sort(subscripts);
             }
+            // `E[L_ij]` and `E[(L^-1)_ij]` of a variable that is a symmetric matrix.
+            Atom::Moment(moment) if is_of_matrix(symbols, blocks, moment) => sort(&mut moment.slots),
             // `E[x_k x_l]` of one vector, which may run over several slices and be a member of a larger block.
             Atom::Moment(moment) if matches!(&moment.statistic.0[..], [one, other] if one == other) => {
                 match moment.slots.len() {
@@ -455,6 +497,13 @@ fn in_letter_order(symbols: &Symbols, sum: &Sum, [row, column]: [LetterId; 2]) -
     sum
 }
 
+/// Whether a moment is an element of one symmetric matrix, a variable or its inverse.
+fn is_of_matrix(symbols: &Symbols, blocks: &[Block], moment: &Moment) -> bool {
+    let members = &blocks[moment.block.index()].members;
+    matches!(&moment.statistic.0[..], [(member, _)] if is_symmetric(symbols, members[usize::from(*member)]))
+        && moment.slots.len() == 2
+}
+
 /// Whether an array is a symmetric matrix: one by its support, or a computed one that is as symmetric as what it is computed from.
 fn is_symmetric(symbols: &Symbols, array: ArrayId) -> bool {
     let own = symbols.array(array);
@@ -465,6 +514,7 @@ fn is_symmetric(symbols: &Symbols, array: ArrayId) -> bool {
 /// The formula as one sum, where it is affine in the natural parameters.
 fn affine(
     symbols: &mut Symbols,
+    blocks: &[Block],
     formula: &Formula,
     naturals: &[Natural],
     target: &[LetterId],
@@ -495,12 +545,13 @@ fn affine(
         Formula::Symmetric(inner) => {
             // A matrix over several slices has the letters of its rows, then those of its columns.
             let (rows, columns) = target.split_at(target.len() / 2);
-            let one = affine(symbols, inner, naturals, target)?;
-            let other = affine(symbols, inner, naturals, &[columns, rows].concat())?;
+            let one = affine(symbols, blocks, inner, naturals, target)?;
+            let other = affine(symbols, blocks, inner, naturals, &[columns, rows].concat())?;
             let mut ordered = |sum: Sum| {
                 let pairs = rows.iter().zip(columns);
-                let sum =
-                    pairs.fold(sum, |sum, (row, column)| in_letter_order(symbols, &sum, [*row, *column]));
+                let sum = pairs.fold(sum, |sum, (row, column)| {
+                    in_letter_order((symbols, blocks), &sum, [*row, *column])
+                });
                 canonical(symbols, &sum)
             };
             // What is symmetric by its form is left as it is, and so are two terms that mirror each other.
@@ -508,15 +559,15 @@ fn affine(
             Some(one.plus(mirrored).scaled(0.5))
         }
         Formula::Add(parts) => parts.iter().try_fold(Sum::zero(), |sum, part| {
-            let part = affine(symbols, part, naturals, target)?;
+            let part = affine(symbols, blocks, part, naturals, target)?;
             Some(sum.plus(part))
         }),
-        Formula::Negate(inner) => Some(affine(symbols, inner, naturals, target)?.scaled(-1.0)),
+        Formula::Negate(inner) => Some(affine(symbols, blocks, inner, naturals, target)?.scaled(-1.0)),
         Formula::Multiply(parts) => {
             let mut number = 1.0;
             let mut other = None;
             for part in parts {
-                let part = affine(symbols, part, naturals, target)?;
+                let part = affine(symbols, blocks, part, naturals, target)?;
                 match part.as_number() {
                     Some(value) => number *= value,
                     None if other.is_none() => other = Some(part),
@@ -526,13 +577,15 @@ fn affine(
             Some(other.map_or_else(|| Sum::number(number), |sum| sum.scaled(number)))
         }
         Formula::Divide(left, right) => {
-            let below =
-                affine(symbols, right, naturals, target)?.as_number().filter(|value| *value != 0.0)?;
-            Some(affine(symbols, left, naturals, target)?.scaled(1.0 / below))
+            let below = affine(symbols, blocks, right, naturals, target)?
+                .as_number()
+                .filter(|value| *value != 0.0)?;
+            Some(affine(symbols, blocks, left, naturals, target)?.scaled(1.0 / below))
         }
         Formula::Parameter(_)
         | Formula::Apply(..)
         | Formula::LogBesselK(..)
+        | Formula::LogBesselKInOrder(..)
         | Formula::PositivePart(_)
         | Formula::Digamma(_)
         | Formula::Normalised(_)
@@ -654,6 +707,11 @@ fn quotient(left: Node, right: Node) -> Node {
 }
 
 impl Shown {
+    /// As a page has it ([`Resolved::on_page`]).
+    pub fn on_page(&self, symbols: &Symbols) -> Shown {
+        Shown { value: self.value.on_page(symbols, &self.slots), ..self.clone() }
+    }
+
     /// The parameter over letters: `shape[m,k]`.
     pub fn element(&self, builder: &mut Builder<'_>, slots: &[LetterId]) -> Node {
         let letters: Vec<LetterId> = self.plates.iter().chain(slots).copied().collect();

@@ -150,7 +150,8 @@ impl Derivation<'_> {
         items
     }
 
-    /// `log q(w) = E[...] + const`, a part for each statement; for a point its objective.
+    /// `log q(w) = E[...] + const`, a part for each statement, the log times the weight of a row that has one; for a point its
+    /// objective.
     fn expectation(&self, id: BlockId, contributions: &[Contribution], lines: bool) -> Vec<Item> {
         let block = self.equations.block(id);
         let mut symbols = self.symbols().clone();
@@ -173,7 +174,10 @@ impl Derivation<'_> {
                 let members = (0..block.members.len()).map(|member| builder.member(block, member)).collect();
                 Node::Call(Call::Named("objective".to_owned()), members)
             }
-            Mode::Distribution | Mode::Fixed | Mode::Implicit => Node::log(builder.q(block)),
+            Mode::Distribution | Mode::Fixed | Mode::Implicit => {
+                let log = Node::log(builder.q(block));
+                self.weighted(&mut builder, block, log)
+            }
         };
         let mut parts: Vec<Part> = Vec::new();
         for (own, sum) in contributions.iter().zip(&sums) {
@@ -221,7 +225,10 @@ impl Derivation<'_> {
                 format!("Its objective is the expectation of {joint} under all other factors:")
             }
             (None, true) => {
-                format!("The log of the best factor is the expectation of {joint} under all other factors:")
+                let times = if block.multiplicity.is_empty() { "" } else { ", times the weight of the row," };
+                format!(
+                    "The log of the best factor{times} is the expectation of {joint} under all other factors:"
+                )
             }
             (None, false) => "The objective as a function of it, all else held:".to_owned(),
         };
@@ -267,11 +274,12 @@ impl Derivation<'_> {
         let family = family.split(" over ").next().unwrap_or(family);
         let mut line = vec![words("This is linear in ")];
         line.extend(separated(statistics.collect()));
+        let divided = if block.multiplicity.is_empty() { "" } else { ", divided by the weight of the row," };
         line.push(words(match block.is_point() {
             true => ", so that these coefficients say where it is largest".to_owned(),
             false => format!(
-                ", as the log of the {family} density is: the best factor is of this family, and the coefficients are its natural \
-                 parameters"
+                ", as the log of the {family} density is: the best factor is of this family, and the coefficients{divided} are its \
+                 natural parameters"
             ),
         }));
         let mut less = Vec::new();
@@ -287,9 +295,6 @@ impl Derivation<'_> {
         if !less.is_empty() {
             line.push(words(", less those of the base measure, "));
             line.extend(separated(less));
-        }
-        if !block.multiplicity.is_empty() && !block.is_point() {
-            line.push(words(", divided by the weight of the row"));
         }
         line.push(words("."));
         line

@@ -161,6 +161,7 @@ fn called(call: &Call, arguments: &[Node]) -> String {
         Call::PositivePart => return format!("max(0, {})", list(arguments, ", ")),
         Call::MultivariateDigamma => "multivariate_psi",
         Call::Digamma => "psi",
+        Call::LogBesselKInOrder => "log BesselK'",
         Call::Inverse => "inverse",
         Call::Q => "q",
         Call::Named(name) | Call::Family(name) => name,

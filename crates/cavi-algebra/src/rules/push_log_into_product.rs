@@ -38,8 +38,9 @@ pub fn push_log_into_product(symbols: &Symbols, sum: &Sum) -> Sum {
         out = out.plus(Sum::term(Term { factors, ..Term::number(1.0) }).apply(Function::Log));
     }
     for factor in &term.factors {
-        let even = factor.power - i32::from(together && factor.power % 2 != 0);
-        if even % 2 == 0 && may_be_negative(symbols, &factor.atom) {
+        let taken = together && factor.power % 2 != 0 && may_be_negative(symbols, &factor.atom);
+        let even = factor.power - i32::from(taken);
+        if even % 2 == 0 && has_unknown_sign(symbols, &factor.atom) {
             if even != 0 {
                 let square = Factor { atom: factor.atom.clone(), power: 2 };
                 let square = Term { factors: vec![square], ..Term::number(1.0) };
@@ -83,7 +84,8 @@ pub fn push_log_into_product(symbols: &Symbols, sum: &Sum) -> Sum {
 pub fn may_be_negative(symbols: &Symbols, atom: &Atom) -> bool {
     match atom {
         _ if is_never_positive(symbols, atom) => false,
-        Atom::Value(array, _) => symbols.array(*array).may_be_negative(),
+        // A constant of a number that is negative is never positive.
+        Atom::Value(array, _) => symbols.number(*array).is_none() && symbols.array(*array).may_be_negative(),
         Atom::Group(sum) if is_complement(symbols, sum) || !is_known(symbols, sum) => false,
         Atom::Group(sum) => has_either_sign(symbols, sum),
         Atom::Apply(Function::Power, arguments) => has_either_sign(symbols, &arguments[0]),
@@ -97,6 +99,15 @@ pub fn may_be_negative(symbols: &Symbols, atom: &Atom) -> bool {
         | Atom::Equal(..)
         | Atom::Different(..)
         | Atom::Less(..) => false,
+    }
+}
+
+/// Whether the log of an even power of a factor is that of a square: where it may be negative, and where it is a sum whose latents may
+/// make it so, of which an even power is no hint that it is positive.
+fn has_unknown_sign(symbols: &Symbols, atom: &Atom) -> bool {
+    match atom {
+        Atom::Group(sum) => !is_complement(symbols, sum) && has_either_sign(symbols, sum),
+        _ => may_be_negative(symbols, atom),
     }
 }
 
@@ -121,7 +132,7 @@ fn is_known(symbols: &Symbols, sum: &Sum) -> bool {
 /// of one of at most a half.
 pub fn is_never_positive(symbols: &Symbols, atom: &Atom) -> bool {
     match atom {
-        Atom::Value(array, _) => symbols.array(*array).number().is_some_and(|value| value < 0.0),
+        Atom::Value(array, _) => symbols.number(*array).is_some_and(|value| value < 0.0),
         Atom::Apply(Function::StandardNormalLogCdf | Function::StandardNormalLogCcdf, _) => true,
         Atom::Apply(Function::StandardNormalLogQf, inner) => {
             let mut most = 0.0;

@@ -5,7 +5,7 @@ use super::multiply::{multiply, power};
 use super::push_log_into_product::push_log_into_product;
 use super::substitute::rename_apart;
 use crate::expression::{Comparison, Expression, Function, Subscript};
-use crate::sum_of_products::{Atom, Sum};
+use crate::sum_of_products::{Atom, Factor, Sum, Term};
 use crate::symbols::Symbols;
 
 /// The expression as a sum of products.
@@ -41,7 +41,7 @@ pub fn to_sum(symbols: &mut Symbols, expression: &Expression) -> Sum {
         Expression::Power(base, exponent) => {
             let base = to_sum(symbols, base);
             let exponent = to_sum(symbols, exponent);
-            match exponent.as_number() {
+            match number_of(symbols, &exponent) {
                 Some(value) if value.fract() == 0.0 && value.abs() <= 64.0 => {
                     power(symbols, &base, value as i32)
                 }
@@ -68,4 +68,17 @@ pub fn to_sum(symbols: &mut Symbols, expression: &Expression) -> Sum {
             }
         }
     }
+}
+
+/// The number that a sum of numbers and of constants with numbers is.
+fn number_of(symbols: &Symbols, sum: &Sum) -> Option<f64> {
+    let of_factor = |factor: &Factor| match &factor.atom {
+        Atom::Value(array, _) => Some(symbols.number(*array)?.powi(factor.power)),
+        _ => None,
+    };
+    let of_term = |term: &Term| {
+        let factors = term.factors.iter().map(of_factor).product::<Option<f64>>()?;
+        term.sums.is_empty().then_some(term.coefficient.0 * factors)
+    };
+    sum.terms.iter().map(of_term).sum()
 }

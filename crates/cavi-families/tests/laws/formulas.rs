@@ -1,8 +1,8 @@
 //! What a family prints in symbols is what it computes in numbers: each formula is evaluated at random natural parameters
 //! and held against `expect`, `entropy` and `mode`.
 
-use cavi_algebra::Function;
 use cavi_algebra::print::Formula;
+use cavi_algebra::{Function, Statistic};
 use cavi_families::{Batch, Extent, Posterior, posteriors, views, views_mut};
 use rand::Rng;
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -115,6 +115,13 @@ fn log_bessel_k(p: f64, z: f64) -> f64 {
     (0.5 * 0.01 * (-3000..=3000).map(|step| kernel(0.01 * f64::from(step))).sum::<f64>()).ln()
 }
 
+/// `d ln K_p(z) / dp` by the same rule: the mean of t.
+fn log_bessel_k_in_order(p: f64, z: f64) -> f64 {
+    let kernel = |t: f64| (p * t - z * t.cosh()).exp();
+    let steps = || (-3000..=3000).map(|step| 0.01 * f64::from(step));
+    steps().map(|t| t * kernel(t)).sum::<f64>() / steps().map(kernel).sum::<f64>()
+}
+
 fn evaluate(n: usize, formula: &Formula, natural: &[Value], parameters: &[Value]) -> Value {
     let again = |formula: &Formula| evaluate(n, formula, natural, parameters);
     let fold = |parts: &[Formula], function: fn(f64, f64) -> f64| {
@@ -131,6 +138,9 @@ fn evaluate(n: usize, formula: &Formula, natural: &[Value], parameters: &[Value]
         Formula::Divide(above, below) => again(above).with(&again(below), |above, below| above / below),
         Formula::Apply(function, inner) => again(inner).map(|x| apply(*function, x)),
         Formula::LogBesselK(order, argument) => again(order).with(&again(argument), log_bessel_k),
+        Formula::LogBesselKInOrder(order, argument) => {
+            again(order).with(&again(argument), log_bessel_k_in_order)
+        }
         Formula::PositivePart(inner) => again(inner).map(|x| x.max(0.0)),
         Formula::Digamma(inner) => again(inner).map(digamma),
         Formula::Normalised(inner) => {
@@ -220,6 +230,82 @@ fn expectations_and_normalisers_print_as_they_are_computed() {
             }
         }
     }
+}
+
+/// Whether the expectations that a family states to be finite under a condition are finite just where it holds, and what it states
+/// where a parameter is 0.
+#[test]
+fn limits_print_as_they_are_computed() {
+    let mut rng = generator();
+    let (mut at_limits, mut finite, mut infinite) = (0, 0, 0);
+    for posterior in distributions() {
+        let formulas = posterior.formulas();
+        let stated = |statistic: &Statistic, batch: &Batch, descriptors: &[Vec<f64>]| {
+            let all = posterior.expectations();
+            let which = all.iter().position(|own| own.statistic == *statistic).expect("an expectation");
+            let mut out = vec![0.0; batch.len(all[which].extent)];
+            posterior.expect(batch, &views(descriptors), which, &mut out);
+            out
+        };
+        for round in 0..40 {
+            let n = shape(posterior);
+            let batch = Batch::of(1, n);
+            let mut descriptors = random(posterior, &batch, &mut rng);
+            // Few degrees of freedom, so that some expectations are infinite.
+            for (column, own) in descriptors.iter_mut().zip(posterior.descriptors()) {
+                match own.name {
+                    "shape" if round % 2 == 0 => column[0] = rng.random(),
+                    "dof" if round % 2 == 0 => column[0] = n as f64 - 1.0 + 2.0 * rng.random::<f64>(),
+                    _ => {}
+                }
+            }
+            let mut natural = natural_columns(posterior, &batch);
+            posterior.natural(&batch, &views(&descriptors), &mut views_mut(&mut natural));
+            let parameters = |natural: &[Vec<f64>]| {
+                let natural = values(posterior, natural);
+                let mut all = Vec::new();
+                for (_, formula) in &formulas.parameters {
+                    let value = evaluate(n, formula, &natural, &all);
+                    all.push(value);
+                }
+                all
+            };
+            let holds = |[left, right]: &[Formula; 2], parameters: &[Value]| {
+                let number = |own: &Formula| evaluate(n, own, &[], parameters).numbers()[0];
+                number(left) > number(right)
+            };
+            for (statistic, condition) in &formulas.finite {
+                let holds = holds(condition, &parameters(&natural));
+                let all_finite = stated(statistic, &batch, &descriptors).iter().all(|own| own.is_finite());
+                assert_eq!(all_finite, holds, "{} {statistic:?}", posterior.name());
+                *(if holds { &mut finite } else { &mut infinite }) += 1;
+            }
+            for limit in &formulas.limits {
+                let Formula::Multiply(parts) = &formulas.parameters[limit.parameter].1 else { continue };
+                let Some(Formula::Natural(index)) = parts.last() else { continue };
+                let mut natural = natural.clone();
+                natural[*index].fill(0.0);
+                let mut descriptors = descriptor_columns(posterior, &batch);
+                if posterior.describe(&batch, &views(&natural), &mut views_mut(&mut descriptors)).is_err() {
+                    continue;
+                }
+                let parameters = parameters(&natural);
+                for (statistic, formula) in &limit.expectations {
+                    let own = limit.finite.iter().find(|own| own.0 == *statistic);
+                    let expected = stated(statistic, &batch, &descriptors);
+                    match own.is_none_or(|(_, condition)| holds(condition, &parameters)) {
+                        true => compare(posterior.name(), &evaluate(n, formula, &[], &parameters), &expected),
+                        false => assert!(expected.iter().all(|own| !own.is_finite())),
+                    }
+                }
+                let mut expected = [0.0];
+                posterior.entropy(&batch, &views(&descriptors), &mut expected);
+                compare(posterior.name(), &evaluate(n, &limit.log_normaliser, &[], &parameters), &expected);
+                at_limits += 1;
+            }
+        }
+    }
+    assert!(at_limits > 10 && finite > 10 && infinite > 10, "{at_limits} {finite} {infinite}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Expectations in the bound: within 4 standard errors of the average over draws, or a lower bound of it.
 
+use cavi_algebra::{Array, ArrayKind, Support};
 use rand_chacha::ChaCha8Rng;
 
 use crate::page::Page;
@@ -12,6 +13,9 @@ const ERRORS: f64 = 4.0;
 /// A line that is farther from its average is averaged again over so many times as many draws, since with many lines one is far by
 /// chance.
 const AGAIN: usize = 16;
+
+/// A class that is met in none of so many draws has a probability of less than this number of them, but for one time in 20.
+const OF_THREE: f64 = 3.0;
 
 /// The average of a density over draws.
 #[derive(Clone, Copy, Default)]
@@ -90,11 +94,14 @@ impl Page<'_> {
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Average>, String> {
         let mut sums = vec![(0.0_f64, 0.0_f64); statements.len()];
+        let mut largest = vec![0.0_f64; statements.len()];
         let implicit = self.implicit_shares()?;
         for count in 1..=draws {
             let latents = self.draw(&implicit, rng);
-            for (statement, (mean, squares)) in statements.iter().zip(&mut sums) {
+            for ((statement, (mean, squares)), largest) in statements.iter().zip(&mut sums).zip(&mut largest)
+            {
                 let value = self.density(*statement, &latents);
+                *largest = largest.max(value.abs());
                 if value.is_infinite() || mean.is_infinite() {
                     (*mean, *squares) = (if value.is_infinite() { value } else { *mean }, 0.0);
                     continue;
@@ -104,7 +111,21 @@ impl Page<'_> {
                 *squares += step * (value - *mean);
             }
         }
-        let error = |squares: f64| (squares / draws as f64 / (draws - 1) as f64).sqrt();
-        Ok(sums.into_iter().map(|(mean, squares)| Average { mean, error: error(squares) }).collect())
+        // Draws say nothing of a class that none of them has.
+        let unmet = if self.has_classes() { OF_THREE / ERRORS / draws as f64 } else { 0.0 };
+        let error = |squares: f64, largest: f64| {
+            (squares / draws as f64 / (draws - 1) as f64).sqrt().max(unmet * largest)
+        };
+        let averages = sums.into_iter().zip(largest);
+        let average = |((mean, squares), largest)| Average { mean, error: error(squares, largest) };
+        Ok(averages.map(average).collect())
+    }
+
+    /// Whether some latent has classes, of which one may be too rare for any draw.
+    fn has_classes(&self) -> bool {
+        let discrete = |own: &Array| {
+            own.kind == ArrayKind::Latent && matches!(own.support, Support::Binary | Support::Index(_))
+        };
+        self.symbols().arrays.iter().any(discrete)
     }
 }

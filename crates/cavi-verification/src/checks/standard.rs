@@ -1,14 +1,16 @@
 //! Standard form: parameters, expectations, entropies and log-normalisers are those that the family computes, in numbers,
 //! from the natural parameters that are printed.
 
-use cavi_algebra::print::{Format, Standard as _};
+use std::collections::VecDeque;
+
+use cavi_algebra::print::{Format, Formula, Standard as _};
 use cavi_algebra::{BlockId, Elementary, Mode, Statistic};
 use cavi_families::{Batch, Extent, posterior, views, views_mut};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::page::Page;
-use crate::read::{Range, Tree};
+use crate::read::{Range, Tree, read};
 use crate::rows::{Row, at_row, defined, letters_in, rows, unassigned};
 use crate::tally::{Tally, deviation};
 use crate::world::World;
@@ -40,19 +42,22 @@ impl Page<'_> {
     /// logs at least 0 where the program says `clamp`.
     fn check_mode(&self, id: BlockId, rng: &mut ChaCha8Rng, tally: &mut Tally) -> Result<(), String> {
         let block = self.subject.equations.block(id);
-        // The inverse of a matrix inside a formula has no name to be read by, and groups of a slice sum to 1 each for itself.
+        // Groups of a slice sum to 1 each for itself.
         let family = posterior(block.family);
-        let is_vector =
-            family.statistics().iter().all(|own| matches!(own.extent, Extent::Scalar | Extent::Vector));
         let ragged = block.ragged_slice(self.symbols()).is_some();
-        if block.ascent.is_some() || block.members.len() > 1 || !is_vector || ragged {
+        if block.ascent.is_some() || block.members.len() > 1 || ragged {
             return Ok(());
         }
         let rows = rows(&self.derivation.printed_steps(id, Format::Text), self.symbols())?;
         let rows = || rows.iter().filter(|row| row.section == "Update");
-        let mode = rows().find(|row| matches!(row.left, Tree::Name(..)) && ["=", "∝"].contains(&row.sign));
-        let (Some(mode), Some(letters)) = (mode, self.letters_of_copy(id, rng)) else { return Ok(()) };
-        let reader = self.reader();
+        // The matrix that it inverts, and the inverse, stand before the point.
+        let stated: Vec<&Row> = rows()
+            .filter(|row| matches!(row.left, Tree::Name(..)) && ["=", "∝"].contains(&row.sign))
+            .collect();
+        let Some((mode, matrices)) = stated.split_last() else { return Ok(()) };
+        let Some(letters) = self.letters_of_copy(id, rng) else { return Ok(()) };
+        let mut reader = self.reader();
+        reader.defined.splice(0..0, matrices.iter().filter_map(|row| defined(row)));
         let values = |row: &Row| -> Result<Vec<f64>, String> {
             let mut at = letters.clone();
             let range = Range { letters: unassigned(&row.left, &at), conditions: Vec::new() };
@@ -72,7 +77,7 @@ impl Page<'_> {
                 column.iter_mut().for_each(|value| *value = value.max(0.0));
             }
             // Of data without a square or a rate the formula is 0/0, and the family has another.
-            if !of_log && column.contains(&0.0) {
+            if !of_log && matrices.is_empty() && column.contains(&0.0) {
                 return Ok(());
             }
             coefficients.push(column);
@@ -82,7 +87,11 @@ impl Page<'_> {
             let total: f64 = printed.iter().sum();
             printed.iter_mut().for_each(|value| *value /= total);
         }
-        let longest = coefficients.iter().map(Vec::len).max().unwrap_or(0);
+        let lengths = coefficients.iter().zip(family.statistics()).map(|(own, stated)| match stated.extent {
+            Extent::Scalar | Extent::Vector => own.len(),
+            Extent::Matrix | Extent::Pairs => own.len().isqrt(),
+        });
+        let longest = lengths.max().unwrap_or(0);
         if coefficients.len() != family.statistics().len() || printed.len() != longest {
             return Ok(());
         }
@@ -90,7 +99,7 @@ impl Page<'_> {
         let sizes = coefficients.iter().flatten().map(|value| value.abs()).filter(|size| *size > 0.0);
         let (least, most) =
             sizes.fold((f64::INFINITY, 0.0_f64), |(least, most), own| (least.min(own), most.max(own)));
-        if most > FAR * least {
+        if most > FAR * least && matrices.is_empty() {
             return Ok(());
         }
         let mut value = vec![0.0; longest];
@@ -111,6 +120,7 @@ impl Page<'_> {
             }
         }
         tally.equal(mode, largest);
+        matrices.iter().for_each(|row| tally.row(row));
         Ok(())
     }
 
@@ -150,6 +160,22 @@ impl Page<'_> {
                 .map_err(|own| at_row(row, &own))?;
             Ok(found)
         };
+        let added = |row: &Row| -> Result<f64, String> {
+            let mut at = letters.clone();
+            let range = Range { letters: unassigned(&row.left, &at), conditions: Vec::new() };
+            let mut most = 0.0_f64;
+            // What is stated as a whole matrix has no elements.
+            if !matches!(&row.left, Tree::Name(_, subscripts) if subscripts.iter().any(|own| matches!(own, Tree::Slice(_))))
+            {
+                reader
+                    .each(&range, Some(&row.left), &mut at, &mut |at| {
+                        most = most.max(reader.summed_size(&row.right, at)?);
+                        Ok(())
+                    })
+                    .map_err(|own| at_row(row, &own))?;
+            }
+            Ok(most)
+        };
         let (natural_rows, rest): (Vec<&Row>, Vec<&Row>) =
             rows.into_iter().partition(|row| match &row.left {
                 Tree::Call(name, _) => {
@@ -188,22 +214,51 @@ impl Page<'_> {
             out
         };
         let stated = cavi_families::standard();
-        let mut statistics = stated.expectations(block.family).into_iter().map(|(statistic, _)| statistic);
-        for row in rest {
+        let of = |all: Vec<(Statistic, Formula)>| all.into_iter().map(|(statistic, _)| statistic).collect();
+        let mut statistics: VecDeque<Statistic> = of(stated.expectations(block.family));
+        // Where a parameter is 0, the rows behind a sentence that says so hold in the place of those before.
+        let zero_of = |row: &Row| -> Result<Option<(Tree, bool)>, String> {
+            let name = row.lead.strip_prefix("Where ").and_then(|rest| rest.split_once(" is 0, these stand"));
+            let Some((name, _)) = name else { return Ok(None) };
+            let tree = read(name, self.symbols())?;
+            let value = reader.value(&tree, &mut letters.clone()).map_err(|own| at_row(row, &own))?;
+            Ok(Some((tree, value == 0.0)))
+        };
+        let zeros = rest.iter().map(|row| zero_of(row)).collect::<Result<Vec<_>, String>>()?;
+        let at_limit = zeros.iter().flatten().any(|(_, is_zero)| *is_zero);
+        let mut lead = "";
+        // How many times what is added up is larger than what comes of it, of the parameters so far: so much of their digits is lost.
+        let mut lost = 1.0_f64;
+        for (row, zero) in rest.into_iter().zip(&zeros) {
+            if let Some((tree, _)) = zero.as_ref().filter(|_| row.lead != lead) {
+                let parameters = stated.standard(block.family);
+                let is_own = |place: usize| matches!(tree, Tree::Name(name, _) if name.trim_end_matches("_q") == parameters[place].name);
+                let limit = stated.limits(block.family).into_iter().find(|own| is_own(own.parameter));
+                let limit = limit.ok_or_else(|| at_row(row, "the family has no such limit"))?;
+                (lead, statistics) = (&row.lead, of(limit.expectations));
+            }
+            let skipped = match zero {
+                Some((_, is_zero)) => !is_zero,
+                None => {
+                    at_limit
+                        && (!matches!(row.left, Tree::Name(..))
+                            || values(row)?.iter().any(|own| !own.is_finite()))
+                }
+            };
             let numbers = match &row.left {
                 Tree::Call(name, _) if ["H", "A", "B", "G", "log_normaliser"].contains(&name.as_str()) => {
                     let mut out = [0.0];
                     family.entropy(&batch, &views(&descriptors), &mut out);
                     out.to_vec()
                 }
-                Tree::Call(..) | Tree::Probability(..) => match statistics.next() {
+                Tree::Call(..) | Tree::Probability(..) => match statistics.pop_front() {
                     Some(statistic) => {
                         let which = family.expectations().iter().position(|own| own.statistic == statistic);
                         expected(which.ok_or_else(|| at_row(row, "the family does not answer it"))?)
                     }
                     // The second moment that follows from a mean and a covariance.
                     None => {
-                        let of = |statistic: &Statistic| family.expectation_of(statistic).map(expected);
+                        let of = |statistic: &Statistic| family.expectation_of(statistic).map(&expected);
                         let mean = of(&Statistic::identity()).ok_or_else(|| at_row(row, "no mean"))?;
                         let spread =
                             of(&Statistic::covariance()).ok_or_else(|| at_row(row, "no covariance"))?;
@@ -220,6 +275,9 @@ impl Page<'_> {
                 }
                 _ => continue,
             };
+            if skipped {
+                continue;
+            }
             let printed = values(row)?;
             if printed.len() != numbers.len() {
                 return Err(at_row(
@@ -229,13 +287,18 @@ impl Page<'_> {
             }
             let mut largest = 0.0_f64;
             let whole = largest_of(&printed, &numbers);
+            let added = added(row)? * lost;
+            if matches!(row.left, Tree::Name(..)) && added.is_finite() && whole > 0.0 {
+                lost = lost.max(added / whole);
+            }
             // Entropies and log-normalisers are sums of logarithms.
             let logs = ["H", "A", "B", "G", "log_normaliser"];
             let of_logs = matches!(&row.left, Tree::Call(name, _) if logs.contains(&name.as_str()));
             let whole = if of_logs { whole.max(1.0) } else { whole };
             // What a few values of a latent do not determine, as a covariance whose degrees of freedom are too few, is no number.
             for (printed, number) in printed.iter().zip(&numbers).filter(|(_, number)| number.is_finite()) {
-                let own = deviation(*printed, *number, whole);
+                // A formula whose addends cancel has the digits of these.
+                let own = deviation(*printed, *number, whole.max(1e-2 * added));
                 largest = largest.max(own);
                 if own > 1e-7 {
                     return Err(at_row(row, &format!("{printed} is printed, the family has {number}")));

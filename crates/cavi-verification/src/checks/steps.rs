@@ -6,12 +6,11 @@ use cavi_families::posterior;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::density::{renamed_of, weight};
 use crate::page::{ALTERNATIVES, Gain, Page, unflat, written_positions};
 use crate::read::{Range, Tree};
 use crate::rows::{Row, at_row, letters_in, of_one_copy, rows, unassigned};
 use crate::tally::Tally;
-use crate::world::World;
+use crate::value::Copy;
 
 /// A difference of two densities keeps no digits below this share of them, in units of the slack.
 const ROUNDING: f64 = 1e-4;
@@ -71,13 +70,15 @@ impl Page<'_> {
         let mut letters: Vec<(String, usize)> = Vec::new();
         let mut of_copy = None;
         for row in &rows {
-            if let Some(subscripts) = of_one_copy(&row.left, &symbols.array(member).name) {
+            if let Some((factor, subscripts)) = of_one_copy(&row.left, &symbols.array(member).name) {
                 let positions = written_positions(self, member, &element);
                 let own: Vec<(String, usize)> = letters_in(subscripts).into_iter().zip(positions).collect();
                 let plates = own.iter().zip(subscripts).filter(|(_, own)| !matches!(own, Tree::Slice(_)));
                 letters = plates.map(|(letter, _)| letter.clone()).collect();
                 self.check_copy(id, row, &last, scale, tally, &|row| gain(row, &mut own.clone()))?;
-                of_copy = Some(gain(row, &mut own.clone())?);
+                let weights = factor.iter().map(|own| self.reader().value(own, &mut letters.clone()));
+                let weight = weights.product::<Result<f64, String>>().map_err(|own| at_row(row, &own))?;
+                of_copy = Some((gain(row, &mut own.clone())?, weight));
             }
             let Some(statement) = self.statement(&row.left) else { continue };
             let (own, size) = gain(row, &mut Vec::new())?;
@@ -111,20 +112,21 @@ impl Page<'_> {
         }
         let natural: Vec<&Row> = rows.iter().filter(|row| is_natural(row)).collect();
         match of_copy {
-            Some((gained, size)) if !self.moves_as_one(id) => {
-                self.check_natural(id, &natural, &copy, &letters, (gained, size.max(scale)), tally)
+            Some(((gained, size), weight)) if !self.moves_as_one(id) => {
+                self.check_natural(id, &natural, (&copy, weight), &letters, (gained, size.max(scale)), tally)
             }
             _ => Ok(()),
         }
     }
 
     /// `eta(log w[i]) = ...`: natural parameters, and what the base measure of the family adds to them, are what multiplies the
-    /// statistics of a copy. As the copy moves, `log q` gains as much as the statistics do, times these.
+    /// statistics of a copy. As the copy moves, `log q` gains as much as the statistics do, times these, and what stands on the
+    /// right of `m[i] * log q(w[i])` as much as `m[i]` times that.
     fn check_natural(
         &self,
         id: BlockId,
         rows: &[&Row],
-        copy: &(usize, Vec<usize>),
+        (copy, weight): (&Copy, f64),
         letters: &[(String, usize)],
         (gained, size): (f64, f64),
         tally: &mut Tally,
@@ -154,8 +156,7 @@ impl Page<'_> {
             each.map_err(|own| at_row(row, &own))?;
         }
         let Some(last) = rows.last() else { return Ok(()) };
-        // Natural parameters are divided by the weight of the row.
-        total *= self.weight_of(id, &copy.1);
+        total *= weight;
         let finite = total.is_finite() && gained.is_finite();
         if finite && (total - gained).abs() > 1e-9 * size {
             return Err(at_row(last, &format!("the statistics gain {total}, log q gains {gained}")));
@@ -177,16 +178,6 @@ impl Page<'_> {
             _ => 0.0,
         };
         block.natural.iter().map(of).collect()
-    }
-
-    /// How often the row of a copy counts.
-    fn weight_of(&self, id: BlockId, plates: &[usize]) -> f64 {
-        let world = World::new(self.symbols(), self.bound);
-        let mut at = world.nowhere();
-        let own = &self.subject.equations.block(id).plates;
-        own.iter().zip(plates).for_each(|(letter, place)| at[letter.index()] = Some(*place));
-        let renamed = renamed_of(self.subject.model, self.subject.equations.block(id).members[0]);
-        weight(self.subject.model, &world, (own, renamed), &at)
     }
 
     /// Whether more moves than one copy: the copies of all groups of a ragged slice move together, and implicit factors are no
