@@ -38,6 +38,7 @@ mod read_again;
 mod replacing;
 mod report;
 mod resume;
+mod same_data;
 mod scored;
 mod shards;
 mod shells;
