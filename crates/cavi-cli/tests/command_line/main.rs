@@ -39,6 +39,7 @@ mod read_again;
 mod replacing;
 mod report;
 mod resume;
+mod same_data;
 mod scored;
 mod shards;
 mod shells;

@@ -221,7 +221,8 @@ impl Axes {
         }
     }
 
-    /// Takes positions away: those of an axis for which `keep` says so, and all below them.
+    /// Takes positions away: those of an axis for which `keep` says so, and all below them. Those that stay have the labels that they had, which are
+    /// their numbers where they had no others.
     pub fn without(&mut self, symbols: &Symbols, keep: &mut [Option<Vec<bool>>]) {
         let mut order: Vec<AxisId> = (0..symbols.axes.len()).map(AxisId::from).collect();
         order.sort_by_key(|axis| depth(symbols, *axis));
@@ -236,12 +237,14 @@ impl Axes {
                 keep[index] = Some(own);
             }
             let Some(own) = &keep[index] else { continue };
+            let starts = self.bound[index].starts.clone().unwrap_or_default();
             let mut sizes = vec![0; self.lookup[index].len()];
             let mut labels: Vec<Vec<String>> = vec![Vec::new(); sizes.len()];
             for place in (0..own.len()).filter(|place| own[*place]) {
                 let group = parents.get(place).copied().unwrap_or(0);
+                let number = || (place - starts.get(group).copied().unwrap_or(0)).to_string();
                 sizes[group] += 1;
-                labels[group].extend(self.labels[index].as_ref().map(|labels| labels[place].clone()));
+                labels[group].push(self.labels[index].as_ref().map_or_else(number, |all| all[place].clone()));
             }
             let groups: Vec<usize> = match &above {
                 Some(Some(above)) => (0..sizes.len()).filter(|group| above[*group]).collect(),
@@ -252,15 +255,9 @@ impl Axes {
                 Some(_) => BoundAxis::ragged(&sizes),
                 None => BoundAxis::plain(sizes[0]),
             };
-            let is_labelled = |group: &usize| !self.lookup[index][*group].is_empty();
-            let lookup = groups.iter().map(|group| match is_labelled(group) {
-                true => Lookup::of(&labels[*group]),
-                false => Lookup::default(),
-            });
-            self.lookup[index] = lookup.collect();
-            if let Some(all) = &mut self.labels[index] {
-                *all = groups.iter().flat_map(|group| std::mem::take(&mut labels[*group])).collect();
-            }
+            self.lookup[index] = groups.iter().map(|group| Lookup::of(&labels[*group])).collect();
+            self.labels[index] =
+                Some(groups.iter().flat_map(|group| std::mem::take(&mut labels[*group])).collect());
         }
     }
 

@@ -7,8 +7,9 @@
 use std::collections::BTreeSet;
 
 use cavi_algebra::{ArrayId, AxisId, Support, Symbols};
-use cavi_files::{Content, Values};
+use cavi_files::Content;
 
+use super::axes::Axes;
 use super::inputs::Inputs;
 use super::pieces::Piece;
 use super::suspicions::labels_of;
@@ -37,14 +38,25 @@ struct Said {
 
 /// For each axis on which some files have labels and others have none: both are taken to stand in one order. Values of index data are labels as
 /// well, where they are no positions.
-pub(super) fn joined_by_order(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece]) -> Vec<ByOrder> {
+pub(super) fn joined_by_order(
+    symbols: &Symbols,
+    inputs: &Inputs,
+    pieces: &[Piece],
+    axes: &Axes,
+) -> Vec<ByOrder> {
     (0..symbols.axes.len())
         .map(AxisId::from)
-        .filter_map(|axis| of_axis(symbols, inputs, pieces, axis))
+        .filter_map(|axis| of_axis(symbols, inputs, pieces, (axis, axes.labels[axis.index()].as_deref())))
         .collect()
 }
 
-fn of_axis(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], axis: AxisId) -> Option<ByOrder> {
+/// Of an axis, whose positions have these labels.
+fn of_axis(
+    symbols: &Symbols,
+    inputs: &Inputs,
+    pieces: &[Piece],
+    (axis, labels): (AxisId, Option<&[String]>),
+) -> Option<ByOrder> {
     let own = symbols.axis(axis);
     let given: Vec<Option<&str>> = inputs
         .labels
@@ -57,9 +69,17 @@ fn of_axis(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], axis: AxisId) -
         said.dimensions(symbols, piece, axis);
     }
     said.groups(symbols, pieces, axis);
-    if !said.without.is_empty() && own.parent.is_none() {
-        let point = pieces.iter().filter(|piece| points_by_label(symbols, piece, axis, said.length));
-        said.with.extend(point.map(|piece| (Some(Vec::new()), named(symbols, piece))));
+    if own.parent.is_none() {
+        // Values that are numbers are positions, and these have labels.
+        let counted = |labels: &[String]| is_counter(&labels.iter().map(String::as_str).collect::<Vec<_>>());
+        if labels.is_some_and(|labels| !counted(labels)) {
+            let point = pieces.iter().filter(|piece| points_by_number(symbols, piece, axis));
+            said.without.extend(point.map(|piece| (Some(Vec::new()), named(symbols, piece))));
+        }
+        if !said.without.is_empty() {
+            let point = pieces.iter().filter(|piece| points_by_label(symbols, piece, axis, said.length));
+            said.with.extend(point.map(|piece| (Some(Vec::new()), named(symbols, piece))));
+        }
     }
     // Labels that the user gives are in order by that.
     let is_given = |group: &Group| {
@@ -175,16 +195,22 @@ fn list(all: BTreeSet<String>) -> String {
     names.join(", ") + &more
 }
 
+/// Whether index data point into an axis by positions.
+fn points_by_number(symbols: &Symbols, piece: &Piece, axis: AxisId) -> bool {
+    let has_values = match &piece.content {
+        Content::Long(long) => long.values.is_some(),
+        // The words of texts have their own order.
+        Content::Documents(documents) => documents.words() > 0,
+        Content::Dense(dense) => dense.values.len() > 0,
+        Content::Coordinates(own) => !own.values.is_empty(),
+    };
+    let is_index = symbols.array(piece.array).support == Support::Index(axis);
+    is_index && has_values && piece.content.labels_of_values().is_none()
+}
+
 /// Whether index data point into an axis by labels, so that these are not the numbers of so many positions.
 fn points_by_label(symbols: &Symbols, piece: &Piece, axis: AxisId, length: usize) -> bool {
-    if symbols.array(piece.array).support != Support::Index(axis) {
-        return false;
-    }
-    let values = match &piece.content {
-        Content::Dense(dense) => Some(&dense.values),
-        Content::Long(long) => long.values.as_ref().map(|(_, values)| values),
-        Content::Coordinates(_) | Content::Documents(_) => None,
-    };
     let is_position = |label: &String| label.parse::<usize>().is_ok_and(|own| own < length) || label == "-1";
-    matches!(values, Some(Values::Text(text)) if !text.names.iter().all(is_position))
+    symbols.array(piece.array).support == Support::Index(axis)
+        && piece.content.labels_of_values().is_some_and(|labels| !labels.iter().all(is_position))
 }

@@ -6,7 +6,7 @@ use cavi_algebra::{
     Array, ArrayId, ArrayKind, Expression, Function, LetterId, Subscript, Sum, Support, Symbols,
 };
 use cavi_derivation::{in_words, shares_by_value};
-use cavi_executor::{BoundArray, BoundAxis};
+use cavi_executor::{Bound, BoundArray, BoundAxis};
 use cavi_families::{DataKind, Domain, Slices, Spelling};
 use cavi_model::{ArgumentSpec, Model, Statement};
 
@@ -16,6 +16,7 @@ use super::defined::Uses;
 use super::known::{Known, free_letters};
 use super::matrices::{inverted, wrong_matrix};
 use super::place::Target;
+use crate::rows::Entries;
 
 /// Parameters with more elements than this are not checked one by one.
 const MANY: usize = 5_000_000;
@@ -153,18 +154,17 @@ fn first_missing(array: &Array, bound: &BoundArray, sizes: &[usize]) -> Option<V
 }
 
 /// Data under a family on the open unit interval have to lie strictly between 0 and 1.
-pub(super) fn strictly_inside(model: &Model, arrays: &[Option<BoundArray>], problems: &mut Vec<DataError>) {
+pub(super) fn strictly_inside(model: &Model, bound: &Bound, problems: &mut Vec<DataError>) {
     let inside = |statement: &&Statement| statement.observed && statement.family.data() == DataKind::Inside;
     for statement in model.statements.iter().filter(inside) {
-        let Some(bound) = &arrays[statement.target.index()] else { continue };
-        let (BoundArray::Dense { values, observed } | BoundArray::Sparse { values, observed, .. }) = bound;
-        let seen = |place: usize| observed.as_ref().is_none_or(|observed| observed[place]);
-        let edge =
-            (0..values.len()).find(|place| seen(*place) && (values[*place] <= 0.0 || values[*place] >= 1.0));
-        let unlisted = matches!(bound, BoundArray::Sparse { unlisted_zero: true, .. });
+        let Some(entries) = Entries::of_statement(model, bound, statement) else { continue };
+        let mut edge = None;
+        entries.each(&mut |_, value, _| {
+            edge = edge.or((value <= 0.0 || value >= 1.0).then_some(value));
+        });
         let found = match edge {
-            Some(place) => values[place].to_string(),
-            None if unlisted => "an unlisted 0".to_owned(),
+            Some(value) => value.to_string(),
+            None if entries.has_unlisted() => "an unlisted 0".to_owned(),
             None => continue,
         };
         let (name, family) = (&model.symbols.array(statement.target).name, statement.family.name());
@@ -409,7 +409,7 @@ fn without_positive(model: &Model, value: &Expression) -> Option<Expression> {
 /// as totals and probabilities are known.
 pub(super) fn possible(
     model: &Model,
-    arrays: &[Option<BoundArray>],
+    bound: &Bound,
     known: &Known<'_>,
     at: &dyn Fn(ArrayId, &[usize]) -> String,
     problems: &mut Vec<DataError>,
@@ -426,13 +426,13 @@ pub(super) fn possible(
         let chance = argument(&|own| own.domain == Domain::Unit);
         let spellings = statement.family.parameters().iter().flat_map(|own| own.spellings);
         let trials = spellings.into_iter().any(|own| own.name == "total");
-        let Some(bound) = arrays[statement.target.index()].as_ref() else { continue };
         if total.is_none() && chance.is_none() {
             continue;
         }
+        let Some(entries) = Entries::of_statement(model, bound, statement) else { continue };
         let array = model.symbols.array(statement.target);
         let mut found: Option<DataError> = None;
-        each_entry(known, array, bound, &mut |positions, value| {
+        entries.each(&mut |positions, value, _| {
             if found.is_some() {
                 return;
             }
@@ -519,28 +519,6 @@ fn wrong_total(
         );
     });
     found
-}
-
-/// Calls `look` with each observed entry that an array lists: its positions and its value.
-fn each_entry(known: &Known<'_>, array: &Array, bound: &BoundArray, look: &mut dyn FnMut(&[usize], f64)) {
-    let (BoundArray::Dense { values, observed } | BoundArray::Sparse { values, observed, .. }) = bound;
-    let sizes: Vec<usize> = array.letters.iter().map(|letter| known.size(*letter)).collect();
-    let mut positions = vec![0; sizes.len()];
-    for place in (0..values.len()).filter(|place| observed.as_ref().is_none_or(|own| own[*place])) {
-        match bound {
-            BoundArray::Sparse { indices, .. } => {
-                positions.iter_mut().zip(indices).for_each(|(own, column)| *own = column[place] as usize);
-            }
-            BoundArray::Dense { .. } => {
-                let mut rest = place;
-                for (position, size) in positions.iter_mut().zip(&sizes).rev() {
-                    *position = rest % size.max(&1);
-                    rest /= size.max(&1);
-                }
-            }
-        }
-        look(&positions, values[place]);
-    }
 }
 
 fn outside(

@@ -15,6 +15,7 @@ use super::inputs::{Inputs, SetValue};
 use super::known::Known;
 use super::place::{Target, compact};
 use super::values::misfit;
+use super::zeros::Zeros;
 
 /// More entries than this are not made from sparse data.
 pub(super) const LARGEST_DENSE: usize = 1 << 28;
@@ -184,53 +185,77 @@ pub(super) fn text_size(
     Some(Ok(known.value_of(expression, &mut Assignment::new()).unwrap_or(f64::NAN)))
 }
 
-/// Called with each array of data as soon as it has its values.
-type Ready<'a> = dyn FnMut(ArrayId, &mut BoundArray) -> Result<(), DataError> + 'a;
+/// Called with each array of data as soon as it has its values, and with the others that have theirs.
+type Ready<'a> = dyn FnMut(ArrayId, &mut BoundArray, &[Option<BoundArray>]) -> Result<(), DataError> + 'a;
 
 /// Computes every constant without a file and all derived data; `ready` is called with each array of data as soon as it has its values
-/// (those that are bound to files first).
+/// (those that are bound to files first, but for those that wait for the arrays `after` which they come).
 pub(super) fn compute(
     symbols: &Symbols,
     inputs: &Inputs,
     axes: &Axes,
     arrays: &mut [Option<BoundArray>],
-    ready: &mut Ready<'_>,
+    (ready, after): (&mut Ready<'_>, &dyn Fn(ArrayId) -> Vec<ArrayId>),
     jitters: &mut Vec<(String, f64)>,
     problems: &mut Vec<DataError>,
 ) {
-    let ids = || (0..symbols.arrays.len()).map(ArrayId::from);
-    for id in ids() {
-        let array = symbols.array(id);
-        if array.kind == ArrayKind::Data
-            && let Some(bound) = &mut arrays[id.index()]
-        {
-            problems.extend(ready(id, bound).err());
+    let is_data = |id: &ArrayId| symbols.array(*id).kind == ArrayKind::Data;
+    let mut waiting: Vec<(ArrayId, Option<BoundArray>)> = Vec::new();
+    for id in (0..symbols.arrays.len()).map(ArrayId::from) {
+        let bound = &mut arrays[id.index()];
+        if symbols.array(id).kind != ArrayKind::Latent && (bound.is_none() || is_data(&id)) {
+            waiting.push((id, bound.take()));
         }
     }
-    let mut waiting: Vec<ArrayId> = ids()
-        .filter(|id| symbols.array(*id).kind != ArrayKind::Latent && arrays[id.index()].is_none())
-        .collect();
+    waiting.sort_by_key(|(_, given)| given.is_none());
     loop {
         let before = waiting.len();
         let mut rest = Vec::new();
-        for id in waiting {
-            match compute_one(symbols, inputs, axes, arrays, id, jitters) {
-                None => rest.push(id),
+        for (id, given) in waiting {
+            if !after(id).iter().all(|own| arrays[own.index()].is_some()) {
+                rest.push((id, given));
+                continue;
+            }
+            let found = match given {
+                Some(array) => Some(Ok(array)),
+                None => compute_one(symbols, inputs, axes, arrays, id, jitters),
+            };
+            match found {
+                None => rest.push((id, None)),
                 Some(Err(problem)) => problems.push(problem),
                 Some(Ok(mut array)) => {
-                    if symbols.array(id).kind == ArrayKind::Data {
-                        problems.extend(ready(id, &mut array).err());
+                    if is_data(&id) {
+                        problems.extend(ready(id, &mut array, arrays).err());
                     }
                     arrays[id.index()] = Some(array);
                 }
             }
         }
-        // What still waits needs something that was reported.
-        if rest.len() == before || rest.is_empty() {
+        if rest.is_empty() {
+            return;
+        }
+        if rest.len() == before {
+            // What still waits needs something that was reported, or itself.
+            if problems.is_empty() {
+                problems.extend(rest.iter().find_map(|(id, _)| circle(symbols, *id, after)));
+            }
             return;
         }
         waiting = rest;
     }
+}
+
+/// That data are standardised by weights that are computed from them.
+fn circle(symbols: &Symbols, id: ArrayId, after: &dyn Fn(ArrayId) -> Vec<ArrayId>) -> Option<DataError> {
+    let (name, weights) = (&symbols.array(id).name, after(id));
+    let first = weights.first()?;
+    let weights = &symbols.array(*first).name;
+    Some(
+        DataError::new(format!(
+            "`{name}` is centred or scaled by rows that count as `{weights}` says, and `{weights}` is computed from `{name}`"
+        ))
+        .help(format!("give `{weights}` as a file")),
+    )
 }
 
 /// One array; `None` while something that it needs is not there.
@@ -348,15 +373,20 @@ fn of_matrices(
 fn sparse_operands(array: &Array, arrays: &[Option<BoundArray>], value: &Expression) -> Vec<ArrayId> {
     let mut sparse = Vec::new();
     value.visit_values(&mut |id, subscripts| {
-        let own = array.letters.iter().map(|letter| Subscript::Letter(*letter));
         if matches!(arrays[id.index()], Some(BoundArray::Sparse { .. }))
-            && subscripts.iter().cloned().eq(own)
+            && is_element(array, subscripts)
             && !sparse.contains(&id)
         {
             sparse.push(id);
         }
     });
     sparse
+}
+
+/// Whether subscripts are the very letters of an array.
+pub(super) fn is_element(array: &Array, subscripts: &[Subscript]) -> bool {
+    let own = array.letters.iter().map(|letter| Subscript::Letter(*letter));
+    subscripts.iter().cloned().eq(own)
 }
 
 /// Every cell.
@@ -393,26 +423,6 @@ fn derive_all(
     Ok(compact(target, values.into(), observed))
 }
 
-/// Whether the value at a place is a function of the elements of `sparse` at this very place and of single numbers. Where all of these elements
-/// are 0, it is then one number. `x[i, j] + x[j, i]` is not so, nor is `x[i, j] - sum[l](x[i, l])`: where x is 0, they may have any value.
-fn is_local(target: &Target<'_>, value: &Expression, sparse: &[ArrayId]) -> bool {
-    let is_local = |part: &Expression| is_local(target, part, sparse);
-    match value {
-        Expression::Number(_) => true,
-        Expression::Value(id, subscripts) => {
-            let own = target.array.letters.iter().map(|letter| Subscript::Letter(*letter));
-            subscripts.is_empty() || sparse.contains(id) && subscripts.iter().cloned().eq(own)
-        }
-        Expression::Indicator(..)
-        | Expression::Position(_)
-        | Expression::Sum(..)
-        | Expression::OfMatrix(..) => false,
-        Expression::Add(parts) | Expression::Multiply(parts) => parts.iter().all(is_local),
-        Expression::Power(base, exponent) => is_local(base) && is_local(exponent),
-        Expression::Apply(_, argument) => is_local(argument),
-    }
-}
-
 /// Whether an array has an entry wherever another one of the same dimensions has one.
 fn exists_where(array: &Array, other: &Array) -> bool {
     let places = |own: &Array| {
@@ -446,13 +456,17 @@ fn derive_listed(
         Some(BoundArray::Dense { .. }) | None => unreachable!("operands were chosen for being sparse"),
     };
     let unlisted_zero = sparse.iter().all(|id| listed(*id).1);
-    let is_local = || is_local(target, value, sparse);
     // What an operand does not list may be no entry of it, which is no 0.
     let exists = || sparse.iter().all(|id| exists_where(target.symbols.array(*id), target.array));
-    if unlisted_zero
-        && (!is_local() || !exists() || elsewhere(target, known, arrays, value, sparse)? != Some(0.0))
-    {
-        return derive_all(target, known, value, cells);
+    if unlisted_zero {
+        let zeros = Zeros { target, known, operands: sparse };
+        if !exists() || !zeros.vanishes(value) {
+            return derive_all(target, known, value, cells);
+        }
+        if let Some(place) = unlisted(target, arrays, sparse) {
+            // Whether its type allows a 0.
+            at(target, known, value, &place)?;
+        }
     }
     let mut places: Vec<Vec<u32>> = Vec::new();
     // What one operand lacks is missing, whatever the others have there.
@@ -472,15 +486,14 @@ fn derive_listed(
     let mut outside = None;
     for place in places {
         let position: Vec<usize> = place.iter().map(|place| *place as usize).collect();
-        let found = if target.exists(|dimension| position[dimension]) {
-            let found = at(target, known, value, &position)?;
-            if found.is_none() {
-                outside = outside.or_else(|| Some((position, known.outside()?)));
-            }
-            found
-        } else {
-            None
-        };
+        // What the restriction of the derived array leaves out is no entry of it, and not missing.
+        if !target.exists(|dimension| position[dimension]) {
+            continue;
+        }
+        let found = at(target, known, value, &position)?;
+        if found.is_none() {
+            outside = outside.or_else(|| Some((position, known.outside()?)));
+        }
         if found == Some(0.0) && unlisted_zero || found.is_none() && !unlisted_zero {
             continue;
         }
@@ -498,28 +511,35 @@ fn derive_listed(
     })
 }
 
-/// The value where every sparse operand is 0, if there is such a place.
-fn elsewhere(
-    target: &Target<'_>,
-    known: &Known<'_>,
-    arrays: &[Option<BoundArray>],
-    value: &Expression,
-    sparse: &[ArrayId],
-) -> Result<Option<f64>, DataError> {
-    let Some(cells) = target.cells() else { return Ok(None) };
+/// The first place at which no sparse operand has a listed entry.
+fn unlisted(target: &Target<'_>, arrays: &[Option<BoundArray>], sparse: &[ArrayId]) -> Option<Vec<usize>> {
     let listed = |place: &[usize]| {
-        sparse.iter().any(|id| match &arrays[id.index()] {
-            Some(array) => array.listed(place).is_some(),
-            None => false,
-        })
+        sparse.iter().any(|id| arrays[id.index()].as_ref().is_some_and(|own| own.listed(place).is_some()))
     };
-    for cell in 0..cells {
-        let place = target.coordinates(cell);
-        if target.exists(|dimension| place[dimension]) && !listed(&place) {
-            return at(target, known, value, &place);
+    let places = (0..target.cells()?).map(|cell| target.coordinates(cell));
+    places.into_iter().find(|place| target.exists(|dimension| place[dimension]) && !listed(place))
+}
+
+/// Whether data list what is not 0: by their declaration, or since they are computed from such data and are 0 where these are. It does not depend
+/// on the form of their files.
+pub(super) fn lists_zeros(target: &Target<'_>, arrays: &[Option<BoundArray>]) -> bool {
+    let Target { symbols, axes, array, .. } = *target;
+    let Some(value) = array.value.as_ref().filter(|_| !array.absent.zero && array.kind == ArrayKind::Data)
+    else {
+        return array.absent.zero;
+    };
+    let mut operands = Vec::new();
+    value.visit_values(&mut |id, subscripts| {
+        if is_element(array, subscripts) && !operands.contains(&id) {
+            operands.push(id);
         }
-    }
-    Ok(Some(0.0))
+    });
+    operands.retain(|id| {
+        let other = symbols.array(*id);
+        exists_where(other, array) && lists_zeros(&Target::new(symbols, axes, *id), arrays)
+    });
+    let known = Known::new(symbols, &axes.bound, arrays).of_entries_alone();
+    !operands.is_empty() && Zeros { target, known: &known, operands: &operands }.vanishes(value)
 }
 
 /// The value at one place, checked; `None` where it is missing.

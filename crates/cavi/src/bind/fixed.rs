@@ -4,7 +4,7 @@
 //! axis of components has no other data: the labels of the file are its first, and where the axis is longer the rest are free
 //! (`free 1`, `free 2`, ...). The values reach the number side as those of an array that is observed in part.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, Support, Symbols};
 use cavi_executor::BoundArray;
@@ -78,9 +78,10 @@ impl Fixed {
     pub fn match_labels(&mut self, pieces: &mut [Piece], text: &Text<'_>, problems: &mut Vec<DataError>) {
         let (own, others): (Vec<usize>, Vec<usize>) =
             (0..pieces.len()).partition(|place| self.arrays.contains(&pieces[*place].array));
+        // The dimensions of files along each axis of components.
+        let mut components: BTreeMap<AxisId, Vec<(usize, usize)>> = BTreeMap::new();
         for place in own {
             let mut unknown = Vec::new();
-            let mut components = Vec::new();
             for axis in axes_of(&self.symbols, &pieces[place]) {
                 let name = self.symbols.axis(axis).name.clone();
                 for own in labels_along(&self.symbols, &pieces[place], axis) {
@@ -92,30 +93,27 @@ impl Fixed {
                     }
                 }
             }
-            for dimension in 0..pieces[place].letters.len() {
-                let letter = self.symbols.letter(pieces[place].letters[dimension]);
-                let axis = letter.axis;
-                if letter.parent.is_some() || self.symbols.axis(axis).parent.is_some() {
-                    continue;
-                }
-                let is_given = self.given(axis, &[]).is_some();
-                if !is_given
-                    && self.known(pieces, &others, axis, &[]).is_none()
-                    && !is_of_data(&self.symbols, pieces, &others, axis)
-                {
-                    let name = self.symbols.axis(axis).name.clone();
-                    let labels = pieces[place].content.labels(dimension).map(<[String]>::to_vec);
-                    components.push((dimension, name, labels, self.size(axis, text)));
-                }
-            }
             // A file with other labels may have its axes the other way around, which sizes alone do not say.
             if !unknown.is_empty() {
                 problems.extend(unknown);
                 continue;
             }
-            for (dimension, name, labels, size) in components {
-                self.name_components(&mut pieces[place], dimension, (&name, labels, size), problems);
+            for dimension in 0..pieces[place].letters.len() {
+                let letter = self.symbols.letter(pieces[place].letters[dimension]);
+                let axis = letter.axis;
+                let is_ragged = letter.parent.is_some() || self.symbols.axis(axis).parent.is_some();
+                if !is_ragged
+                    && self.given(axis, &[]).is_none()
+                    && self.known(pieces, &others, axis, &[]).is_none()
+                    && !is_of_data(&self.symbols, pieces, &others, axis)
+                {
+                    components.entry(axis).or_default().push((place, dimension));
+                }
             }
+        }
+        for (axis, files) in components {
+            let size = self.size(axis, text);
+            self.name_components(pieces, axis, (&files, size), problems);
         }
     }
 
@@ -152,43 +150,56 @@ impl Fixed {
         (size >= 0.0 && size.fract() == 0.0 && size < f64::from(u32::MAX)).then_some(size as usize)
     }
 
-    /// Gives an axis of components the names of a file, and names to the positions that the file does not have.
+    /// Gives an axis of components the names that files have, and names to the positions that no file has. A file without names has the first
+    /// positions.
     fn name_components(
         &mut self,
-        piece: &mut Piece,
-        dimension: usize,
-        (axis, labels, size): (&str, Option<Vec<String>>, Option<usize>),
+        pieces: &mut [Piece],
+        axis: AxisId,
+        (files, size): (&[(usize, usize)], Option<usize>),
         problems: &mut Vec<DataError>,
     ) {
-        let is_named = labels.is_some();
-        let Some(held) = labels.as_ref().map(Vec::len).or_else(|| length(&piece.content, dimension)) else {
-            return;
-        };
         let Some(size) = size else { return };
-        let array = &self.symbols.array(piece.array).name;
-        if held > size {
+        let axis = self.symbols.axis(axis).name.clone();
+        let mut named: Vec<String> = Vec::new();
+        let mut unnamed: Vec<(usize, usize, usize)> = Vec::new();
+        for (place, dimension) in files {
+            let piece = &pieces[*place];
+            let labels = piece.content.labels(*dimension);
+            let Some(held) = labels.map(<[String]>::len).or_else(|| length(&piece.content, *dimension))
+            else {
+                continue;
+            };
+            if held > size {
+                let array = &self.symbols.array(piece.array).name;
+                problems.push(too_many(piece, array, (&axis, size), held));
+                return;
+            }
+            match labels {
+                Some(labels) => named.extend(labels.iter().cloned()),
+                None => unnamed.push((*place, *dimension, held)),
+            }
+        }
+        let mut all = cavi_algebra::dedup(named);
+        if all.len() > size {
+            let from: Vec<String> = files.iter().map(|(place, _)| pieces[*place].name()).collect();
             problems.push(
                 DataError::new(format!(
-                    "{}: {held} positions along `{axis}` to hold `{array}` at, and `{axis}` has {size}",
-                    piece.name()
+                    "{} have {} labels of `{axis}` in all, and `{axis}` has {size} positions",
+                    cavi_algebra::dedup(from).join(" and "),
+                    all.len()
                 ))
-                .possible(format!("at most as many as `{axis}` has; those that the file does not have are free"))
-                .help(format!(
-                    "`--set {axis}={held}` holds all of them, a larger number leaves further ones free; `--transpose {array}` if the \
-                     file holds the transpose"
-                )),
+                .possible("labels that the files share, or no more of them than positions")
+                .help(format!("`--set {axis}={}` holds all of them", all.len())),
             );
             return;
         }
-        if held == size {
+        // Where every file has every position there is nothing to name.
+        if (all.len() == size || all.is_empty()) && unnamed.iter().all(|own| own.2 == size) {
             return;
         }
-        let own = labels.unwrap_or_else(|| (0..held).map(|place| place.to_string()).collect());
-        if !is_named {
-            set_labels(&mut piece.content, dimension, own.clone());
-        }
-        let taken: HashSet<String> = own.iter().cloned().collect();
-        let mut all = own;
+        let is_named = !all.is_empty();
+        let taken: HashSet<String> = all.iter().cloned().collect();
         let mut number = 0;
         while all.len() < size {
             number += 1;
@@ -197,8 +208,11 @@ impl Fixed {
                 all.push(label);
             }
         }
-        let source = LabelSource::List(piece.name(), all);
-        self.inputs.labels.push(LabelsInput { axis: axis.to_owned(), group: None, source });
+        for (place, dimension, held) in unnamed {
+            set_labels(&mut pieces[place].content, dimension, all[..held].to_vec());
+        }
+        let source = LabelSource::List(pieces[files[0].0].name(), all);
+        self.inputs.labels.push(LabelsInput { axis, group: None, source });
     }
 
     /// Takes what is held out of the arrays, every entry at its place.
@@ -217,6 +231,19 @@ impl Fixed {
         };
         self.arrays.iter().filter_map(held).collect()
     }
+}
+
+/// That a file has more positions along an axis than that has.
+fn too_many(piece: &Piece, array: &str, (axis, size): (&str, usize), held: usize) -> DataError {
+    DataError::new(format!(
+        "{}: {held} positions along `{axis}` to hold `{array}` at, and `{axis}` has {size}",
+        piece.name()
+    ))
+    .possible(format!("at most as many as `{axis}` has; those that the file does not have are free"))
+    .help(format!(
+        "`--set {axis}={held}` holds all of them, a larger number leaves further ones free; `--transpose {array}` if the file holds the \
+         transpose"
+    ))
 }
 
 /// How many positions a file without labels has along a dimension.

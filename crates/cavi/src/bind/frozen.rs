@@ -164,6 +164,7 @@ impl Frozen {
         if keep.iter().all(Option::is_none) {
             return dropped;
         }
+        axes.warnings.extend(rows_left_out(symbols, axes, &keep));
         axes.without(symbols, &mut keep);
         for id in (0..arrays.len()).map(ArrayId::from) {
             let letters = &symbols.array(id).letters;
@@ -238,6 +239,29 @@ impl Frozen {
         }
         dropped
     }
+}
+
+/// For each axis of which rows go, which they are: the first ones by name.
+fn rows_left_out(symbols: &Symbols, axes: &Axes, keep: &[Option<Vec<bool>>]) -> Vec<String> {
+    const FEW: usize = 3;
+    let of_axis = |(axis, own): (AxisId, &Vec<bool>)| {
+        let gone: Vec<usize> = (0..own.len()).filter(|place| !own[*place]).collect();
+        let names =
+            gone.iter().take(FEW).map(|place| format!("`{}`", axes.path(symbols, axis, *place).join("/")));
+        let names: Vec<String> = names.collect();
+        let (verb, more) = match gone.len() {
+            1 => ("is", String::new()),
+            count if count > FEW => ("are", format!(" and {} others", count - FEW)),
+            _ => ("are", String::new()),
+        };
+        format!(
+            "{} {}{more} {verb} left out: a value there is a label that the fit does not know",
+            symbols.axis(axis).name,
+            names.join(", ")
+        )
+    };
+    let all = keep.iter().enumerate().filter_map(|(axis, own)| Some((AxisId::from(axis), own.as_ref()?)));
+    all.map(of_axis).collect()
 }
 
 /// Keeps some entries of a long table.

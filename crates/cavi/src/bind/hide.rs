@@ -109,16 +109,17 @@ pub struct Different {
     pub first: String,
 }
 
-/// Takes the held-out part out of an array. `number` is that of the request among all, so that the split does not depend on where the program declares the array.
+/// Takes the held-out part out of an array. `number` is that of the request among all, so that the split does not depend on where the program declares the array; `lists` says whether what is not listed
+/// was observed to be 0.
 pub(super) fn hide(
     target: &Target<'_>,
     inputs: &Inputs,
-    (number, hide): (usize, &Hide),
+    (number, hide, lists): (usize, &Hide, bool),
     seed: u64,
     bound: &mut BoundArray,
 ) -> Result<Hidden, DataError> {
     let mut rng = streams::SPLITS.at(number).of(seed);
-    let split = Split { target, hide, bound: &*bound };
+    let split = Split { target, hide, bound: &*bound, lists };
     let hidden = match (&hide.what, hide.thin) {
         (What::Nothing, _) => return Ok(split.everything()),
         (What::Drawn(draw), true) => split.thin(*draw, &mut rng),
@@ -155,13 +156,15 @@ struct Split<'a> {
     target: &'a Target<'a>,
     hide: &'a Hide,
     bound: &'a BoundArray,
+    /// Whether what is not listed was observed to be 0.
+    lists: bool,
 }
 
 impl Split<'_> {
     /// The observed entries that the array holds, in C order; zeros of an array that lists what is not 0 are left out.
     fn observed(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
-        let zeros = !self.lists();
+        let zeros = !self.lists;
         match self.bound {
             BoundArray::Dense { values, observed } => {
                 for (cell, value) in values.iter().enumerate() {
@@ -184,11 +187,6 @@ impl Split<'_> {
             }
         }
         entries
-    }
-
-    /// Whether what is not listed was observed to be 0.
-    fn lists(&self) -> bool {
-        self.target.array.absent.zero
     }
 
     /// The row of an entry.
@@ -278,7 +276,7 @@ impl Split<'_> {
     /// Every observed entry.
     fn everything(&self) -> Hidden {
         let mut hidden = self.hidden(self.observed(), None);
-        hidden.with_zeros = self.lists();
+        hidden.with_zeros = self.lists;
         hidden
     }
 
@@ -375,7 +373,7 @@ impl Split<'_> {
                 None => exact.round() as usize,
             };
             sample(units, count, rng).into_iter().for_each(|number| chosen[number] = true);
-            if self.lists() && self.hide.whole.is_empty() {
+            if self.lists && self.hide.whole.is_empty() {
                 zeros.extend(self.zeros(count, row, rng).into_iter().map(|place| (place, 0.0)));
             }
         }

@@ -1,5 +1,6 @@
 //! Constants and data as numbers: the expressions of a program evaluated as they are written, and an environment without
-//! latents for what a start reads. What is not known is NaN.
+//! latents for what a start reads. What is not known is NaN. A product with a factor of 0 is 0 whatever its other factors are (`0 ln 0` is 0), but for
+//! a division by 0, as in the checks of [`super::defined`].
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -16,6 +17,9 @@ use smallvec::SmallVec;
 
 /// The positions of an element, or the sizes of an array, which has few dimensions.
 type Few = SmallVec<[usize; 6]>;
+
+/// The factors of a product, which are few.
+type Factors = SmallVec<[f64; 6]>;
 
 /// What is known: sizes, and the arrays that have values so far.
 pub(crate) struct Known<'a> {
@@ -162,7 +166,15 @@ impl<'a> Known<'a> {
                 if parts.iter().filter(is_indicator).any(|part| self.evaluate(part, assignment) == 0.0) {
                     return 0.0;
                 }
-                parts.iter().map(|part| self.evaluate(part, assignment)).product()
+                let values: Factors = parts.iter().map(|part| self.evaluate(part, assignment)).collect();
+                let lost = |(own, value): (&Expression, &f64)| {
+                    !value.is_finite() && self.divides_by_zero(own, &mut assignment.clone())
+                };
+                // 0 ln 0 is 0.
+                let is_zero = values.contains(&0.0)
+                    && !values.iter().all(|own| own.is_finite())
+                    && !parts.iter().zip(&values).any(lost);
+                if is_zero { 0.0 } else { values.iter().product() }
             }
             Expression::Power(base, exponent) => {
                 let arguments = [self.evaluate(base, assignment), self.evaluate(exponent, assignment)];
@@ -185,6 +197,33 @@ impl<'a> Known<'a> {
             Expression::Apply(function, argument) => {
                 let argument = self.evaluate(argument, assignment);
                 self.function(*function, &[argument])
+            }
+        }
+    }
+
+    /// Whether a division by 0 stands in an expression: what is divided by 0 has no value, whatever it is multiplied by.
+    fn divides_by_zero(&self, expression: &Expression, assignment: &mut Assignment) -> bool {
+        match expression {
+            Expression::Number(_)
+            | Expression::Value(..)
+            | Expression::Indicator(..)
+            | Expression::Position(_)
+            | Expression::OfMatrix(..) => false,
+            Expression::Power(base, exponent) => {
+                self.evaluate(base, assignment) == 0.0 && self.evaluate(exponent, assignment) < 0.0
+                    || self.divides_by_zero(base, assignment)
+                    || self.divides_by_zero(exponent, assignment)
+            }
+            Expression::Add(parts) | Expression::Multiply(parts) => {
+                parts.iter().any(|part| self.divides_by_zero(part, assignment))
+            }
+            Expression::Apply(_, argument) => self.divides_by_zero(argument, assignment),
+            Expression::Sum(letters, body) => {
+                let mut found = false;
+                self.each(letters, assignment, &mut |assignment| {
+                    found = found || self.divides_by_zero(body, assignment);
+                });
+                found
             }
         }
     }
@@ -257,6 +296,11 @@ impl<'a> Known<'a> {
         let mut known = true;
         expression.visit_values(&mut |array, _| known &= self.arrays[array.index()].is_some());
         known
+    }
+
+    /// Whether an array has a value at every combination of positions.
+    pub fn has_all(&self, array: ArrayId) -> bool {
+        self.arrays[array.index()].as_ref().is_some_and(|own| !own.has_missing())
     }
 
     /// The positions of an axis.

@@ -28,6 +28,7 @@ mod counters;
 mod covariance;
 pub(crate) mod known;
 mod standardise;
+mod zeros;
 
 mod checks;
 mod defined;
@@ -215,7 +216,7 @@ pub(crate) fn bind_in_part(
         components(model).iter().flat_map(|own| own.data.iter().map(|member| member.array)).collect();
     // Before the arrays are placed, which may take the numbers out of the pieces.
     let suspicions = suspicions::warnings(symbols, inputs, &pieces, &axes);
-    let by_order = by_order::joined_by_order(symbols, inputs, &pieces);
+    let by_order = by_order::joined_by_order(symbols, inputs, &pieces, &axes);
     problems.extend(same_rows::other_rows(symbols, inputs, &pieces));
     stop(&mut problems)?;
     let place::Placed { mut arrays, mut listed, added } =
@@ -262,15 +263,18 @@ pub(crate) fn bind_in_part(
 
     let mut standardised = Vec::new();
     let mut hidden: Vec<Option<Hidden>> = vec![None; part.hide.len()];
-    let mut ready = |id: ArrayId, bound: &mut BoundArray| {
+    let mut ready = |id: ArrayId, bound: &mut BoundArray, others: &[Option<BoundArray>]| {
         let target = Target::new(symbols, &axes, id);
         let place = part.hide.iter().position(|own| own.array == id);
         let mut taken = match place {
-            Some(place) => Some(hide::hide(&target, inputs, (place, &part.hide[place]), part.seed, bound)?),
+            Some(place) => {
+                let lists = compute::lists_zeros(&target, others);
+                Some(hide::hide(&target, inputs, (place, &part.hide[place], lists), part.seed, bound)?)
+            }
             None => None,
         };
         let fixed = part.frozen.and_then(|frozen| frozen.standardised.iter().find(|own| own.array == id));
-        let own = standardise::standardise(&target, bound, fixed)?;
+        let own = standardise::standardise(&target, bound, fixed, (model, others))?;
         if let (Some(own), Some(taken), Some(place)) = (&own, &mut taken, place) {
             let Hidden { coordinates, values, .. } = taken;
             let whole = &part.hide[place].whole;
@@ -284,7 +288,8 @@ pub(crate) fn bind_in_part(
         Ok(())
     };
     let mut jitters = Vec::new();
-    compute::compute(symbols, inputs, &axes, &mut arrays, &mut ready, &mut jitters, &mut problems);
+    let after = |id: ArrayId| standardise::weighed_by(model, id);
+    compute::compute(symbols, inputs, &axes, &mut arrays, (&mut ready, &after), &mut jitters, &mut problems);
     stop(&mut problems)?;
 
     let at = |id: ArrayId, coordinates: &[usize]| {
@@ -295,10 +300,12 @@ pub(crate) fn bind_in_part(
         format!("{}{of}", target.describe(coordinates))
     };
     problems.extend(checks::into_nothing(symbols, &axes, &arrays));
-    let partly_latent = checks::missing_on_the_right(model, &mut arrays, &axes.bound, &at, &mut problems);
-    checks::whole_slices(model, &arrays, &axes.bound, &at, &mut problems);
-    checks::strictly_inside(model, &arrays, &mut problems);
-    let known = &Known::new(symbols, &axes.bound, &arrays);
+    let mut bound = Bound { axes: axes.bound.clone(), arrays, whole };
+    let partly_latent =
+        checks::missing_on_the_right(model, &mut bound.arrays, &bound.axes, &at, &mut problems);
+    checks::whole_slices(model, &bound.arrays, &bound.axes, &at, &mut problems);
+    checks::strictly_inside(model, &bound, &mut problems);
+    let known = &Known::new(symbols, &bound.axes, &bound.arrays);
     let uses =
         Uses { model, known, hidden: hidden.iter().flatten().collect(), partly_latent: &partly_latent };
     let undefined = defined::undefined(&uses, &at, &mut problems);
@@ -306,7 +313,7 @@ pub(crate) fn bind_in_part(
     let refused = checks::domains(&uses, &undefined, &mut problems);
     checks::shares(&uses, &mut problems);
     matrices::invertible(&uses, &refused, &mut problems);
-    checks::possible(model, &arrays, known, &at, &mut problems);
+    checks::possible(model, &bound, known, &at, &mut problems);
     stop(&mut problems)?;
 
     let hidden: Vec<Hidden> =
@@ -315,15 +322,14 @@ pub(crate) fn bind_in_part(
         .filter(|(hide, _)| !hide.thin && !matches!(hide.what, What::Nothing))
         .map(|(_, hidden)| hidden)
         .collect();
-    let mut notes = missing(model, &arrays, &axes, &taken);
+    let mut notes = missing(model, &bound.arrays, &axes, &taken);
     notes.extend(jitters.iter().map(|(name, jitter)| jittered(name, *jitter)));
-    notes.extend(mapped(symbols, &arrays));
+    notes.extend(mapped(symbols, &bound.arrays));
     let by_counters = by_order.iter().filter(|own| own.counts).map(|own| own.text.clone()).collect();
     notes.extend(by_order.into_iter().map(|own| own.text));
     let warnings = [unknown, axes.warnings, suspicions, poor].concat();
     let fixed: Vec<ArrayId> = held.iter().map(|(id, _)| *id).collect();
-    held.into_iter().for_each(|(id, values)| arrays[id.index()] = Some(values));
-    let bound = Bound { axes: axes.bound, arrays, whole };
+    held.into_iter().for_each(|(id, values)| bound.arrays[id.index()] = Some(values));
     let labels = Labels { axes: axes.labels };
     let binding = Binding {
         bound,

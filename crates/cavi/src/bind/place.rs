@@ -64,6 +64,11 @@ impl<'a> Target<'a> {
         self.existing.has_gaps()
     }
 
+    /// Which cells are entries.
+    pub fn cells_with_entries(&self) -> &Existing {
+        &self.existing
+    }
+
     /// Whether an entry at these coordinates exists.
     pub fn exists(&self, coordinate: impl Fn(usize) -> usize) -> bool {
         self.existing.at(coordinate)
@@ -78,17 +83,6 @@ impl<'a> Target<'a> {
             rest /= size.max(&1);
         }
         coordinates
-    }
-
-    /// Moves the coordinates of a cell on to those of the next one in C order; behind the last stands the first.
-    pub fn advance(&self, coordinates: &mut [usize]) {
-        for (coordinate, size) in coordinates.iter_mut().zip(&self.shape).rev() {
-            *coordinate += 1;
-            if *coordinate < *size {
-                return;
-            }
-            *coordinate = 0;
-        }
     }
 
     /// Whether a cell exists.

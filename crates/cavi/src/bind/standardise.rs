@@ -1,15 +1,16 @@
 //! `center over n` and `scale over n`: for each value of the other indices subtract the mean of the observed entries,
-//! then divide by their standard deviation (divisor n; 0 counts as 1).
+//! then divide by their standard deviation (divisor n; 0 counts as 1). An entry counts as often as its row weighs.
 
-use cavi_algebra::evaluate::Accumulator;
-use cavi_algebra::{ArrayId, LetterId};
-use cavi_executor::BoundArray;
+use cavi_algebra::{ArrayId, Atom, LetterId};
+use cavi_executor::{Bound, BoundArray};
+use cavi_model::Model;
 
 use super::compute::LARGEST_DENSE;
 use super::data_error::DataError;
 use super::place::Target;
 use crate::dimensions::Over;
 use crate::prepare::Problem;
+use crate::rows::{Entries, Groups, RowWeights, change_observed, of_entries};
 
 /// What was subtracted and divided by, for the files of a fit.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,18 +61,44 @@ impl Standardised {
     }
 }
 
-/// Standardises an array as its declaration says, by `fixed` numbers where there are any; `None` where it says nothing.
+/// The multiplicities that data wait for, since their rows are standardised by them.
+pub(super) fn weighed_by(model: &Model, id: ArrayId) -> Vec<ArrayId> {
+    let array = model.symbols.array(id);
+    if array.center.is_none() && array.scale.is_none() {
+        return Vec::new();
+    }
+    of_entries(model, id).0.iter().filter_map(array_of).collect()
+}
+
+/// The array that a multiplicity is an element of.
+fn array_of(atom: &Atom) -> Option<ArrayId> {
+    if let Atom::Value(array, _) = atom { Some(*array) } else { None }
+}
+
+/// Standardises an array as its declaration says, by `fixed` numbers where there are any; `None` where it says nothing. Its multiplicities are among
+/// `others`.
 pub(super) fn standardise(
     target: &Target<'_>,
     bound: &mut BoundArray,
     fixed: Option<&Standardised>,
+    (model, others): (&Model, &[Option<BoundArray>]),
 ) -> Result<Option<Standardised>, DataError> {
     let array = target.array;
     if array.center.is_none() && array.scale.is_none() {
         return Ok(None);
     }
+    let (atoms, letters) = of_entries(model, target.id);
+    let mut of_weights = Bound { arrays: vec![None; others.len()], ..Bound::default() };
+    of_weights.axes.clone_from(&target.axes.bound);
+    for id in atoms.iter().filter_map(array_of) {
+        of_weights.arrays[id.index()].clone_from(&others[id.index()]);
+    }
+    let moments = |bound: &BoundArray, letter: LetterId| {
+        let weights = RowWeights::of(target.symbols, &of_weights, &atoms, &letters);
+        moments(target, bound, letter, weights)
+    };
     let mut standardised = Standardised { array: target.id, centre: None, scale: None };
-    let spread = array.scale.map(|letter| (letter, moments(target, bound, letter)));
+    let spread = array.scale.map(|letter| (letter, moments(bound, letter)));
     if let Some(letter) = array.center {
         // What was found of all places holds of them still; zeros that were not listed are added up anew.
         let of_all =
@@ -80,7 +107,7 @@ pub(super) fn standardise(
         densify(target, bound)?;
         let means = match (fixed.and_then(|fixed| fixed.centre.clone()), known) {
             (Some((_, means)), _) | (None, Some(means)) => means,
-            (None, None) => moments(target, bound, letter).0,
+            (None, None) => moments(bound, letter).0,
         };
         apply(target, bound, letter, |group, value| value - means[group]);
         standardised.centre = Some((letter, means));
@@ -89,7 +116,7 @@ pub(super) fn standardise(
         // Deviations are taken from the mean over the same letter, whether that is subtracted or not. Centring over
         // another letter comes first, since it changes them.
         let deviations = if array.center.is_some_and(|centre| centre != letter) {
-            moments(target, bound, letter).1
+            moments(bound, letter).1
         } else {
             deviations
         };
@@ -110,185 +137,53 @@ pub(super) fn standardise_entries(
     place: impl Fn(usize) -> Vec<u32>,
     values: &mut [f64],
 ) {
-    let group = |groups: &Groups, entry: usize| {
+    let group = |groups: &Groups<'_>, entry: usize| {
         let place = place(entry);
         groups.of(|dimension| place[dimension] as usize)
     };
     if let Some((letter, means)) = &by.centre {
-        let groups = Groups::new(target, *letter);
+        let groups = groups_over(target, *letter);
         values.iter_mut().enumerate().for_each(|(entry, value)| *value -= means[group(&groups, entry)]);
     }
     if let Some((letter, deviations)) = &by.scale {
-        let groups = Groups::new(target, *letter);
+        let groups = groups_over(target, *letter);
         values.iter_mut().enumerate().for_each(|(entry, value)| *value /= deviations[group(&groups, entry)]);
     }
 }
 
-/// The group of coordinates: everything but the letter. A ragged letter keeps its parent.
-struct Groups {
-    dimension: usize,
-    /// For a ragged letter the parent of each position.
-    parent: Option<Vec<usize>>,
-    sizes: Vec<usize>,
+/// The groups of entries that are standardised together: everything but the letter, of which a ragged one keeps its parent.
+fn groups_over<'a>(target: &Target<'a>, letter: LetterId) -> Groups<'a> {
+    let dimension = target.array.letters.iter().position(|own| *own == letter);
+    let axis = &target.axes.bound[target.symbols.letter(letter).axis.index()];
+    let above = axis.parent.as_deref().zip(axis.starts.as_ref().map(|starts| starts.len() - 1));
+    Groups::over(&target.shape, dimension.expect("the letter is one of the array's"), above)
 }
 
-impl Groups {
-    fn new(target: &Target<'_>, letter: LetterId) -> Groups {
-        let dimension = target.array.letters.iter().position(|own| *own == letter).unwrap_or(0);
-        let axis = &target.axes.bound[target.symbols.letter(letter).axis.index()];
-        let mut sizes = target.shape.clone();
-        sizes[dimension] = axis.starts.as_ref().map_or(1, |starts| starts.len() - 1);
-        Groups { dimension, parent: axis.parent.clone(), sizes }
-    }
-
-    fn count(&self) -> usize {
-        self.sizes.iter().product()
-    }
-
-    fn of(&self, coordinate: impl Fn(usize) -> usize) -> usize {
-        self.sizes.iter().enumerate().fold(0, |group, (dimension, size)| {
-            let position = match (dimension == self.dimension, &self.parent) {
-                (true, Some(parent)) => parent[coordinate(dimension)],
-                (true, None) => 0,
-                (false, _) => coordinate(dimension),
-            };
-            group * size + position
-        })
-    }
-}
-
-/// Means and standard deviations of the observed entries, one of each a group. Where all are equal the mean is their value, not
-/// what rounding makes of the sum; a deviation within the rounding of the mean is 0, and 0 counts as 1.
-fn moments(target: &Target<'_>, bound: &BoundArray, letter: LetterId) -> (Vec<f64>, Vec<f64>) {
-    let groups = Groups::new(target, letter);
-    let mut counts = vec![0.0; groups.count()];
-    let mut totals = vec![Accumulator::default(); groups.count()];
-    let mut ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); groups.count()];
-    for_each_observed(target, bound, &groups, &mut |group, value| {
-        counts[group] += 1.0;
-        totals[group].add(value);
-        ranges[group] = (ranges[group].0.min(value), ranges[group].1.max(value));
-    });
-    let unlisted = unlisted(target, bound, &groups, &counts);
-    let all: Vec<f64> = counts.iter().zip(&unlisted).map(|(count, more)| count + more).collect();
-    let means: Vec<f64> = totals
-        .into_iter()
-        .zip(&all)
-        .zip(ranges.iter().zip(&unlisted))
-        .map(|((total, count), ((least, most), zeros))| match *count > 0.0 {
-            true if least == most && *zeros == 0.0 => *least,
-            true => total.total() / count,
-            false => 0.0,
-        })
-        .collect();
-    let mut squares: Vec<Accumulator> = vec![Accumulator::default(); means.len()];
-    for_each_observed(target, bound, &groups, &mut |group, value| {
-        squares[group].add((value - means[group]) * (value - means[group]));
-    });
-    let deviations = squares
-        .into_iter()
-        .zip(&all)
-        .zip(means.iter().zip(&unlisted))
-        .map(|((square, count), (mean, zeros))| {
-            let total = square.total() + zeros * mean * mean;
-            let deviation = if *count > 0.0 { (total / count).sqrt() } else { 0.0 };
-            if deviation > 4.0 * f64::EPSILON * mean.abs() { deviation } else { 1.0 }
-        })
-        .collect();
-    (means, deviations)
-}
-
-/// The number of entries of each group that are not listed and were observed to be 0.
-fn unlisted(target: &Target<'_>, bound: &BoundArray, groups: &Groups, listed: &[f64]) -> Vec<f64> {
-    let BoundArray::Sparse { indices, observed, unlisted_zero: true, .. } = bound else {
-        return vec![0.0; listed.len()];
-    };
-    let mut sizes = vec![0.0; listed.len()];
-    let dimension = groups.dimension;
-    match target.has_gaps() {
-        true => {
-            // Few arrays have gaps; their cells are counted.
-            for cell in 0..target.cells().unwrap_or(0) {
-                let place = target.coordinates(cell);
-                if target.exists(|dimension| place[dimension]) {
-                    sizes[groups.of(|dimension| place[dimension])] += 1.0;
-                }
-            }
-        }
-        false => {
-            let axis =
-                &target.axes.bound[target.symbols.letter(target.array.letters[dimension]).axis.index()];
-            for (group, size) in sizes.iter_mut().enumerate() {
-                let after: usize = groups.sizes[dimension + 1..].iter().product();
-                let parent = group / after.max(1) % groups.sizes[dimension].max(1);
-                *size = match &axis.starts {
-                    Some(starts) => (starts[parent + 1] - starts[parent]) as f64,
-                    None => axis.size as f64,
-                };
-            }
-        }
-    }
-    for (size, listed) in sizes.iter_mut().zip(listed) {
-        *size -= listed;
-    }
-    // Listed entries that are missing are no zeros either.
-    if let Some(observed) = observed {
-        for (entry, _) in observed.iter().enumerate().filter(|(_, observed)| !**observed) {
-            sizes[groups.of(|dimension| indices[dimension][entry] as usize)] -= 1.0;
-        }
-    }
-    sizes
-}
-
-fn for_each_observed(
+/// Means and standard deviations of the observed entries, one of each a group. A deviation within the rounding of the mean is 0, and 0 counts
+/// as 1.
+fn moments(
     target: &Target<'_>,
     bound: &BoundArray,
-    groups: &Groups,
-    visit: &mut dyn FnMut(usize, f64),
-) {
-    match bound {
-        BoundArray::Dense { values, observed } => {
-            let mut place = vec![0; target.shape.len()];
-            for (cell, value) in values.iter().enumerate() {
-                let seen = observed.as_ref().is_none_or(|observed| observed[cell]);
-                if seen && target.exists(|dimension| place[dimension]) {
-                    visit(groups.of(|dimension| place[dimension]), *value);
-                }
-                target.advance(&mut place);
-            }
-        }
-        BoundArray::Sparse { indices, values, observed, .. } => {
-            for (entry, value) in values.iter().enumerate() {
-                if observed.as_ref().is_none_or(|observed| observed[entry]) {
-                    visit(groups.of(|dimension| indices[dimension][entry] as usize), *value);
-                }
-            }
-        }
-    }
+    letter: LetterId,
+    weights: RowWeights<'_>,
+) -> (Vec<f64>, Vec<f64>) {
+    let (shape, existing) = (target.shape.clone(), target.cells_with_entries().clone());
+    let entries = Entries { array: bound, shape, existing, weights };
+    let found = entries.moments(&groups_over(target, letter));
+    let spread =
+        found.deviation.into_iter().zip(&found.mean).map(|(deviation, mean)| {
+            if deviation > 4.0 * f64::EPSILON * mean.abs() { deviation } else { 1.0 }
+        });
+    let spread = spread.collect();
+    (found.mean, spread)
 }
 
 /// Changes every observed entry.
 fn apply(target: &Target<'_>, bound: &mut BoundArray, letter: LetterId, change: impl Fn(usize, f64) -> f64) {
-    let groups = Groups::new(target, letter);
-    match bound {
-        BoundArray::Dense { values, observed } => {
-            let mut place = vec![0; target.shape.len()];
-            for (cell, value) in values.iter_mut().enumerate() {
-                let seen = observed.as_ref().is_none_or(|observed| observed[cell]);
-                if seen && target.exists(|dimension| place[dimension]) {
-                    *value = change(groups.of(|dimension| place[dimension]), *value);
-                }
-                target.advance(&mut place);
-            }
-        }
-        BoundArray::Sparse { indices, values, observed, .. } => {
-            for (entry, value) in values.iter_mut().enumerate() {
-                if observed.as_ref().is_none_or(|observed| observed[entry]) {
-                    *value = change(groups.of(|dimension| indices[dimension][entry] as usize), *value);
-                }
-            }
-        }
-    }
+    let groups = groups_over(target, letter);
+    change_observed(bound, &target.shape, target.cells_with_entries(), &mut |place, value| {
+        change(groups.of(|dimension| place[dimension]), value)
+    });
 }
 
 /// Writes out the zeros that are not listed, since they are not 0 after a mean has been subtracted.

@@ -34,13 +34,22 @@ pub(crate) fn bind_to_draw(
     for id in drawn {
         arrays[id.index()] = Some(no_entry(symbols.array(*id).letters.len()));
     }
-    let mut ready = |id: ArrayId, bound: &mut BoundArray| {
+    let mut ready = |id: ArrayId, bound: &mut BoundArray, others: &[Option<BoundArray>]| {
         if !drawn.contains(&id) {
-            standardise::standardise(&Target::new(symbols, &axes, id), bound, None)?;
+            standardise::standardise(&Target::new(symbols, &axes, id), bound, None, (model, others))?;
         }
         Ok(())
     };
-    compute::compute(symbols, inputs, &axes, &mut arrays, &mut ready, &mut Vec::new(), &mut problems);
+    let after = |id: ArrayId| standardise::weighed_by(model, id);
+    compute::compute(
+        symbols,
+        inputs,
+        &axes,
+        &mut arrays,
+        (&mut ready, &after),
+        &mut Vec::new(),
+        &mut problems,
+    );
     stop(&mut problems)?;
     for id in drawn {
         arrays[id.index()] = None;

@@ -1,6 +1,7 @@
 //! Refuses entries at which two index data are equal, if the derivation has no closed form for them.
 //!
-//! Looked at is what has a term: an entry that exists under the restriction of its array and was observed; of sparse data those that are listed.
+//! Looked at is what has a term: an entry that exists under the restriction of its array, was observed, and has a weight other than 0; of sparse data
+//! those that are listed.
 
 use cavi_algebra::evaluate::{Assignment, for_each_value};
 use cavi_algebra::{LetterId, Subscript, dedup};
@@ -9,7 +10,10 @@ use cavi_model::Statement;
 use cavi_syntax::Diagnostic;
 
 use super::Problem;
+use crate::bind::Existing;
 use crate::bind::known::Known;
+use crate::heldout::placed_letters;
+use crate::rows::RowWeights;
 
 /// An error for each statement with an observed entry at which two subscripts are equal that have to differ: the first one.
 pub(super) fn check(problem: &Problem) -> Vec<Diagnostic> {
@@ -46,8 +50,10 @@ fn first(
     let letters: Vec<LetterId> = dedup(
         statement.plates.iter().flat_map(|letter| symbols.lineage(*letter).into_iter().rev()).collect(),
     );
-    // A slice is observed as a whole.
     let entries = statement.slices.is_empty().then(|| model.target_letters(statement));
+    let placed = placed_letters(statement, &array.slice, false);
+    let existing = Existing::of(symbols, &binding.bound.axes, array);
+    let weights = RowWeights::of_statement(symbols, &binding.bound, statement);
     let mut found = None;
     let mut look = |assignment: &mut Assignment| {
         let position = known.position_of(left, assignment);
@@ -55,11 +61,14 @@ fn first(
             return;
         }
         let at = |letter: &LetterId| assignment.get(*letter).expect("every letter of the plates is assigned");
-        if let Some(own) = &entries {
-            let entry: Vec<usize> = own.iter().map(at).collect();
-            if !array.has_entry(&entry) || !known.is_observed(statement.target, &entry) {
-                return;
-            }
+        // A slice is observed as a whole, and so by its first element.
+        let entry: Vec<usize> = placed.iter().map(|own| assignment.get(*own).unwrap_or(0)).collect();
+        let is_asked = statement.observed || entries.is_some();
+        if !existing.is_there(&entry)
+            || is_asked && !known.is_observed(statement.target, &entry)
+            || weights.at(|dimension| entry[dimension]) == 0.0
+        {
+            return;
         }
         let named = letters.iter().map(|letter| {
             let axis = symbols.letter(*letter).axis;

@@ -27,9 +27,10 @@ use cavi_families::{Extent, Location};
 use cavi_model::{Model, Statement};
 
 use super::{Problem, Shifted, derive_alike};
-use crate::bind::Binding;
 use crate::bind::known::Known;
+use crate::bind::{Binding, Existing};
 use crate::posterior::layouts;
+use crate::rows::{Entries, Groups, Moments, change_observed};
 use crate::start::Given;
 
 /// An average further away from 0 than this many standard deviations is an origin: of the 16 digits 6 would be lost.
@@ -114,7 +115,8 @@ fn chains(model: &Model, equations: &Equations, binding: &Binding) -> Vec<Chain>
         if members.iter().any(|(member, _)| taken(member) || stays(member)) {
             continue;
         }
-        let Some(values) = far(model, binding, &members[0], limit) else { continue };
+        let own = (statement, members[0].1.as_slice());
+        let Some(values) = far(model, binding, own, limit) else { continue };
         chains.push(Chain { members, values });
     }
     chains
@@ -213,34 +215,21 @@ fn mean_column(block: &Block) -> Option<usize> {
 }
 
 /// The averages of data over all dimensions but these, where they are further from 0 than so many standard deviations, else 0; `None` where
-/// none is.
+/// none is. Zeros that are not listed stay as they are: none of them would be 0.
 fn far(
     model: &Model,
     binding: &Binding,
-    (array, dimensions): &(ArrayId, Vec<usize>),
+    (statement, dimensions): (&Statement, &[usize]),
     limit: f64,
 ) -> Option<Vec<f64>> {
-    let Some(BoundArray::Dense { values, observed }) = &binding.bound.arrays[array.index()] else {
+    let entries = Entries::of_statement(model, &binding.bound, statement)?;
+    if matches!(entries.array, BoundArray::Sparse { unlisted_zero: true, .. }) {
         return None;
-    };
-    let shape = binding.bound.shape(&model.symbols, *array);
-    let seen = |cell: usize| observed.as_ref().is_none_or(|own| own[cell]);
-    let sizes: Vec<usize> = dimensions.iter().map(|dimension| shape[*dimension]).collect();
-    let groups = sizes.iter().product::<usize>();
-    let group = groups_of(&shape, dimensions);
-    let (mut number, mut mean, mut squares) = (vec![0.0; groups], vec![0.0; groups], vec![0.0; groups]);
-    for (cell, value) in values.iter().enumerate().filter(|(cell, _)| seen(*cell)) {
-        // Welford: the squares about the mean so far.
-        let group = group(cell);
-        number[group] += 1.0;
-        let from = value - mean[group];
-        mean[group] += from / number[group];
-        squares[group] += from * (value - mean[group]);
     }
-    for group in 0..groups {
-        let deviation = (squares[group] / number[group].max(1.0)).sqrt();
-        if !mean[group].is_finite() || mean[group].abs() <= limit * deviation || number[group] < 2.0 {
-            mean[group] = 0.0;
+    let Moments { weight, mut mean, deviation } = entries.moments(&Groups::along(&entries.shape, dimensions));
+    for (group, mean) in mean.iter_mut().enumerate() {
+        if !mean.is_finite() || mean.abs() <= limit * deviation[group] || weight[group] < 2.0 {
+            *mean = 0.0;
         }
     }
     mean.iter().any(|own| *own != 0.0).then_some(mean)
@@ -284,16 +273,24 @@ fn constant(
     id
 }
 
-/// Takes the origin off the data.
+/// Takes the origin off the data. A cell without an entry stays 0, as long as nothing reads it: what stands on a right-hand side is `c + x'` there
+/// too, and a sum over a whole axis reads the cell as 0.
 fn move_data(model: &Model, binding: &mut Binding, chain: &Chain) {
     let (data, dimensions) = &chain.members[0];
-    let group = groups_of(&binding.bound.shape(&model.symbols, *data), dimensions);
-    if let Some(BoundArray::Dense { values, observed }) = &mut binding.bound.arrays[data.index()] {
-        for (cell, value) in values.iter_mut().enumerate() {
-            if observed.as_ref().is_none_or(|own| own[cell]) {
-                *value -= chain.values[group(cell)];
-            }
-        }
+    let shape = binding.bound.shape(&model.symbols, *data);
+    let groups = Groups::along(&shape, dimensions);
+    let mut is_read = false;
+    for argument in model.statements.iter().flat_map(|own| own.arguments.iter().flatten()) {
+        argument.value.visit_values(&mut |array, _| is_read |= array == *data);
+    }
+    let existing = match is_read {
+        true => Existing::default(),
+        false => Existing::of(&model.symbols, &binding.bound.axes, model.symbols.array(*data)),
+    };
+    if let Some(array) = &mut binding.bound.arrays[data.index()] {
+        change_observed(array, &shape, &existing, &mut |place, value| {
+            value - chain.values[groups.of(|dimension| place[dimension])]
+        });
     }
 }
 

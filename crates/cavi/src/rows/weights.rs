@@ -1,15 +1,41 @@
 //! How often an entry of data counts: the product of the multiplicities whose letters are those of its row.
 
-use cavi_algebra::{Atom, LetterId, Subscript, Symbols};
+use cavi_algebra::{Array, ArrayId, Atom, LetterId, Subscript, Support, Symbols};
 use cavi_derivation::multiplicities_of;
 use cavi_executor::{Bound, BoundArray};
-use cavi_model::Statement;
+use cavi_model::{Model, Statement};
 
 use crate::heldout::placed_letters;
 
 /// The multiplicities of the rows of a statement, found by the position of an entry in each of its dimensions.
 pub(crate) struct RowWeights<'a> {
     factors: Vec<Factor<'a>>,
+}
+
+/// The multiplicities of the entries of an array and the letters of its dimensions: those of the statement whose target it is, else (of what stands on
+/// right-hand sides alone) those that run along its own letters and what these are ragged in.
+pub(crate) fn of_entries(model: &Model, array: ArrayId) -> (Vec<Atom>, Vec<LetterId>) {
+    let symbols = &model.symbols;
+    let own = symbols.array(array);
+    if let Some(statement) = model.statement_of(array) {
+        return (multiplicities_of(symbols, statement), placed_letters(statement, &own.slice, false));
+    }
+    let along: Vec<LetterId> = own.letters.iter().flat_map(|letter| symbols.lineage(*letter)).collect();
+    let axis = |letter: LetterId| symbols.letter(letter).axis;
+    let is_free = |letter: LetterId, taken: &[LetterId]| !taken.contains(&letter);
+    let atom = |(index, array): (usize, &Array)| {
+        let mut taken: Vec<LetterId> = Vec::new();
+        for letter in &array.letters {
+            let found = along.contains(letter).then_some(*letter);
+            let alike =
+                || along.iter().copied().find(|own| axis(*own) == axis(*letter) && is_free(*own, &taken));
+            let found = found.or_else(alike)?;
+            taken.push(found);
+        }
+        Some(Atom::Value(ArrayId::from(index), taken.into_iter().map(Subscript::Letter).collect()))
+    };
+    let weights = symbols.arrays.iter().enumerate().filter(|(_, own)| own.support == Support::Multiplicity);
+    (weights.filter_map(atom).collect(), own.letters.clone())
 }
 
 /// One of them.

@@ -5,23 +5,28 @@
 //! start. If all locations are far from the data, one of them is the nearest of every entry; and if the data are much closer together than 1,
 //! all components are alike. Either way every restart ends with one component.
 //!
-//! Let `m` and `s` be the mean and the standard deviation of the data, of each feature where locations have features. With `e` the start of order 1,
+//! Let `m` and `s` be the mean and the standard deviation of the data (of the entries that are observed, zeros that no file lists among them, as often as
+//! they weigh), of each feature where locations have features. With `e` the start of order 1,
 //! a location starts at `m + s e` with the variance `s^2`, a location that is positive at `m e`, and a precision beside it at `e / v`, where `v` is the mean square of
 //! the data about `m`. Data of order 1 leave the start as it is.
 
 use std::collections::BTreeSet;
 
-use cavi_algebra::{ArrayId, ArrayKind, BlockId, Expression, LetterId, Mode, Subscript, Support};
-use cavi_executor::{BoundArray, Parameters};
+use cavi_algebra::{ArrayId, ArrayKind, BlockId, Expression, LetterId, Mode, Subscript, Support, dedup};
+use cavi_executor::Parameters;
 use cavi_families::{Extent, views_mut};
 use cavi_model::Statement;
 
 use crate::posterior::layouts;
 use crate::prepare::Problem;
 use crate::prepare::origin::groups_of;
+use crate::rows::{Entries, Groups};
 
 /// Numbers up to so many times 1, and down to its inverse, are of order 1.
 const ORDER: f64 = 30.0;
+
+/// The most groups of entries that are looked at one by one.
+const MOST: usize = 1 << 24;
 
 /// By how much the variances of a block grow.
 pub(super) struct Spread {
@@ -68,7 +73,7 @@ pub(super) fn to_data(problem: &Problem, parameters: &mut Parameters) -> Vec<Spr
             let support = symbols.array(*array).support;
             let is_precision = support == Support::PositiveDefinite || is_precision(statement, place);
             if is_precision && symbols.array(*array).kind == ArrayKind::Latent && done.insert(*array) {
-                let squares = moments.squares(problem, statement, subscripts);
+                let Some(squares) = moments.squares(problem, statement, subscripts) else { continue };
                 Own { problem, parameters, array: *array }.precisions(&squares);
             }
         }
@@ -119,54 +124,53 @@ fn shared(letters: &[LetterId], subscripts: &[Subscript]) -> Vec<(usize, usize)>
 }
 
 impl Moments {
-    /// Those of the data of a statement; `None` where they are not dense.
+    /// Those of the data of a statement; `None` where they would take more time than the data.
     fn of(problem: &Problem, statement: &Statement, subscripts: &[Subscript]) -> Option<Moments> {
         let Problem { model, binding, .. } = problem;
         let shared = shared(&model.target_letters(statement), subscripts);
-        let BoundArray::Dense { values, observed } =
-            binding.bound.arrays[statement.target.index()].as_ref()?
-        else {
-            return None;
-        };
-        let shape = binding.bound.shape(&model.symbols, statement.target);
-        let dimensions: Vec<usize> = shared.iter().map(|(_, dimension)| *dimension).collect();
-        let group = groups_of(&shape, &dimensions);
-        let groups: usize = dimensions.iter().map(|dimension| shape[*dimension]).product();
-        let (mut number, mut mean, mut squares) = (vec![0.0; groups], vec![0.0; groups], vec![0.0; groups]);
-        let seen = |cell: &usize| observed.as_ref().is_none_or(|own| own[*cell]);
-        for cell in (0..values.len()).filter(seen) {
-            // Welford: the squares about the mean so far.
-            let (group, value) = (group(cell), values[cell]);
-            number[group] += 1.0;
-            let from = value - mean[group];
-            mean[group] += from / number[group];
-            squares[group] += from * (value - mean[group]);
-        }
-        let sd = squares.iter().zip(&number).map(|(own, number)| (own / number.max(1.0)).sqrt()).collect();
-        Some(Moments { shared, mean, sd })
+        let entries = Entries::of_statement(model, &binding.bound, statement)?;
+        let groups = Groups::along(&entries.shape, &dimensions(&shared));
+        let found = entries.is_quick(&groups).then(|| entries.moments(&groups))?;
+        Some(Moments { shared, mean: found.mean, sd: found.deviation })
     }
 
     /// The mean square of the data about these means, along the dimensions that another latent shares with them.
-    fn squares(&self, problem: &Problem, statement: &Statement, subscripts: &[Subscript]) -> Moments {
+    ///
+    /// Of entries that have one position along the dimensions of both it is `s^2 + (m - centre)^2`, with their mean `m` and deviation `s`.
+    fn squares(&self, problem: &Problem, statement: &Statement, subscripts: &[Subscript]) -> Option<Moments> {
         let Problem { model, binding, .. } = problem;
         let own = shared(&model.target_letters(statement), subscripts);
-        let shape = binding.bound.shape(&model.symbols, statement.target);
-        let dimensions =
-            |of: &[(usize, usize)]| of.iter().map(|(_, dimension)| *dimension).collect::<Vec<_>>();
+        let entries = Entries::of_statement(model, &binding.bound, statement)?;
         let (to, from) = (dimensions(&own), dimensions(&self.shared));
-        let groups: usize = to.iter().map(|dimension| shape[*dimension]).product();
-        let (to, from) = (groups_of(&shape, &to), groups_of(&shape, &from));
-        let (mut number, mut sum) = (vec![0.0; groups], vec![0.0; groups]);
-        if let Some(BoundArray::Dense { values, observed }) = &binding.bound.arrays[statement.target.index()]
+        let both = dedup([to.as_slice(), from.as_slice()].concat());
+        let sizes: Vec<usize> = both.iter().map(|dimension| entries.shape[*dimension]).collect();
+        let of_both = Groups::along(&entries.shape, &both);
+        if sizes.iter().fold(1_usize, |all, size| all.saturating_mul(*size)) > MOST
+            || !entries.is_quick(&of_both)
         {
-            for cell in (0..values.len()).filter(|cell| observed.as_ref().is_none_or(|own| own[*cell])) {
-                number[to(cell)] += 1.0;
-                sum[to(cell)] += (values[cell] - self.mean[from(cell)]).powi(2);
-            }
+            return None;
         }
-        let sd = sum.iter().zip(&number).map(|(sum, number): (&f64, &f64)| (sum / number.max(1.0)).sqrt());
-        Moments { shared: own, mean: Vec::new(), sd: sd.collect() }
+        let found = entries.moments(&of_both);
+        let place = |of: &[usize]| -> Vec<usize> {
+            of.iter().filter_map(|own| both.iter().position(|other| other == own)).collect()
+        };
+        let groups: usize = to.iter().map(|dimension| entries.shape[*dimension]).product();
+        let (to, from) = (groups_of(&sizes, &place(&to)), groups_of(&sizes, &place(&from)));
+        let (mut weight, mut sum) = (vec![0.0; groups], vec![0.0; groups]);
+        for cell in 0..found.weight.len() {
+            weight[to(cell)] += found.weight[cell];
+            let square = found.deviation[cell].powi(2) + (found.mean[cell] - self.mean[from(cell)]).powi(2);
+            sum[to(cell)] += found.weight[cell] * square;
+        }
+        let root = |(sum, weight): (&f64, &f64)| if *weight > 0.0 { (sum / weight).sqrt() } else { 0.0 };
+        let sd = sum.iter().zip(&weight).map(root).collect();
+        Some(Moments { shared: own, mean: Vec::new(), sd })
     }
+}
+
+/// The dimensions of the data among such places.
+fn dimensions(shared: &[(usize, usize)]) -> Vec<usize> {
+    shared.iter().map(|(_, dimension)| *dimension).collect()
 }
 
 /// The mean of squares.

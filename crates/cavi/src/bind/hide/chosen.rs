@@ -90,7 +90,7 @@ impl Split<'_> {
         let Some(row) = self.dimensions().first().copied() else {
             return Err(DataError::new(format!("`{name}` has no rows: all of it is one observation")));
         };
-        let with_zeros = self.lists() && self.hide.whole.is_empty() && !self.hide.thin;
+        let with_zeros = self.lists && self.hide.whole.is_empty() && !self.hide.thin;
         let rows: BTreeSet<u32> = match with_zeros {
             true => scope.positions(row).collect(),
             false => observed.iter().map(|(place, _)| place[row]).collect(),

@@ -108,7 +108,7 @@ impl Split<'_> {
             .filter(|(_, number)| chosen[*number])
             .map(|(entry, _)| entry)
             .collect();
-        if self.lists() && self.hide.whole.is_empty() {
+        if self.lists && self.hide.whole.is_empty() {
             let mut zeros = self.zeros(count, 0, rng);
             shuffle(&mut zeros, rng);
             let own = fold.range(zeros.len());
