@@ -175,7 +175,7 @@ def test_rows_that_come_in_parts_are_fitted_together(estimator, rows):
     grown = first.partial_fit(rows[30:60]).partial_fit(rows[60:])
     assert grown.n_samples_seen_ == 90 and grown.n_features_in_ == rows.shape[1]
     # The bound is that of all rows: a fit that begins where this one ended has it before its first sweep.
-    inputs = {grown._data: rows}
+    inputs = {grown._data: grown._read(rows)}
     again = cavi.fit(grown._program(), inputs, set=grown._set(), init=grown.fit_, sweeps=0, **grown._options())
     assert again.elbo == pytest.approx(grown.elbo_, rel=1e-9)
     # It is as good as that of a fit to all rows at once, which begins elsewhere.
@@ -245,5 +245,5 @@ def test_nmf_of_many_components_reaches_the_loss_of_scikit_learn():
     theirs = decomposition.NMF(16, init="random", max_iter=500, tol=1e-6, random_state=0).fit(DIGITS)
     ours = NMF(16, random_state=0).fit(DIGITS)
     assert ours.reconstruction_err_ < theirs.reconstruction_err_ * 1.01
-    found = np.linalg.norm(DIGITS - ours.fit_["w"].array @ ours.components_)
+    found = np.linalg.norm(DIGITS - ours.unit_ * ours.fit_["w"].array @ ours.fit_["h"].array)
     assert ours.reconstruction_err_ == pytest.approx(found, rel=1e-12)

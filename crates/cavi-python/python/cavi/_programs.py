@@ -36,9 +36,10 @@ data x[n, j] : real, absent = 0
 # data. From larger starts the first components take all of the data, and those after them stay at 0.
 const level
 
+# 2 pi sd^2 = 1: the bound is -pi times the sum of squares, without a constant, and its relative change that of the loss.
 w[n, k] ~ Flat(nonnegative)
 h[k, j] ~ Flat(nonnegative)
-x[n, j] ~ Normal(sum[k](w[n, k] * h[k, j]), sd = 1)
+x[n, j] ~ Normal(sum[k](w[n, k] * h[k, j]), sd = 0.3989422804014327)
 
 posterior {
   point w[n, k]
@@ -109,7 +110,7 @@ axis sample[n]
 axis feature[j]
 axis component[k]
 
-data x[n, j] : real, absent = NA
+data x[n, j] : real, absent = NA, center over n, scale over n
 
 const a = 1e-3
 
@@ -123,6 +124,12 @@ x[n, j] ~ Normal(mu[j] + sum[k](w[j, k] * z[n, k]), prec = psi[j])
 posterior {
   q(z[n, :k])
   q(w[j, :k])
+}
+
+# From where the data lie: elsewhere `mu` and the mean of `z` pull at each other for hundreds of sweeps.
+init {
+  mu[j] = 0
+  w = pca(x)
 }
 
 fit {

@@ -63,8 +63,15 @@ class _Growing:
         return {}
 
     def _validated(self, X, reset):
-        """The rows as they are fitted; ``reset`` at a first fit."""
+        """The rows as they are given, checked; ``reset`` at a first fit."""
         raise NotImplementedError
+
+    def _measure(self, X):
+        """Sets what ``_set`` and ``_read`` say by all rows of a fit."""
+
+    def _read(self, X):
+        """The rows as the program reads them."""
+        return X
 
     def _kept(self, X):
         """Sets what the fitted estimator has beside its fit."""
@@ -100,7 +107,7 @@ class _Growing:
             seen = _stacked([self._seen, X])
             labels = self._labels(seen)
             threads = _threads(self.n_jobs)
-            rows = self.fit_.transform({self._data: seen}, axis=self._axis, labels=labels, seed=SEED_OF_ROWS, threads=threads)
+            rows = self.fit_.transform({self._data: self._read(seen)}, axis=self._axis, labels=labels, seed=SEED_OF_ROWS, threads=threads)
             start = self._restated(_grow.start(self.fit_, rows), self._seen, seen)
             self._fitted(seen, restarts=1, labels=labels, init=start)
         self._seen = seen
@@ -121,9 +128,10 @@ class _Growing:
 
     def _fitted(self, X, **options):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._measure(X)
         self.fit_ = _fit(
             self._program(),
-            {self._data: X},
+            {self._data: self._read(X)},
             set=self._set(),
             seed=seed,
             sweeps=self.max_iter,
@@ -184,7 +192,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Growing, Ba
     def _new(self, X):
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        new = self.fit_.transform({self._data: X}, axis=self._axis, seed=SEED_OF_ROWS, threads=_threads(self.n_jobs))
+        new = self.fit_.transform({self._data: self._read(X)}, axis=self._axis, seed=SEED_OF_ROWS, threads=_threads(self.n_jobs))
         return X, new
 
     def transform(self, X):
@@ -200,7 +208,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Growing, Ba
         """Log probability of one half of each row given the other, for one unit of data; of real numbers the log density in their units."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        scored = self.fit_.score({self._data: X}, seed=SEED_OF_ROWS, threads=_threads(self.n_jobs))
+        scored = self.fit_.score({self._data: self._read(X)}, seed=SEED_OF_ROWS, threads=_threads(self.n_jobs))
         # The density of numbers that the program divided by a scale is that of the quotients.
         if "log_scale" in scored and scored["n_scored"]:
             return float((float(scored["log_predictive"]) - float(scored["log_scale"])) / scored["n_scored"])
@@ -275,7 +283,9 @@ class NMF(_Linear):
     n_init : so many starts, the best kept.
     n_jobs, random_state : as everywhere in scikit-learn; the number of threads changes no bit.
 
-    ``reconstruction_err_`` is the root of the loss, as of scikit-learn's class.
+    ``reconstruction_err_`` is the root of the loss, as of scikit-learn's class. ``fit_`` is a fit to ``X / unit_``, so that where it ends does not depend on the
+    unit of the data. ``unit_`` is the root of their mean square, for Kullback-Leibler their mean, or 1 where they are counts. ``score`` of the Frobenius loss is
+    the log density under a noise of 0.4 ``unit_``.
     """
 
     _rows = "w"
@@ -299,17 +309,44 @@ class NMF(_Linear):
             raise ValueError(f"beta_loss={self.beta_loss!r}: expected 'frobenius' or 'kullback-leibler'")
         return programs[self.beta_loss]
 
-    def _validated(self, X, reset):
-        X = super()._validated(X, reset)
-        if reset:
-            self._level = float(np.sqrt(X.mean(dtype=np.float64) / self._components())) or 1.0
-        return X
-
     def _set(self):
         return {**super()._set(), **({"level": self._level} if self.beta_loss == "frobenius" else {})}
 
+    def _measure(self, X):
+        self.unit_ = self._unit(X)
+        self._level = float(np.sqrt(X.mean(dtype=np.float64) / self.unit_ / self._components())) or 1.0
+
+    def _unit(self, X):
+        """The unit in which the program reads the data, as numbers near 1: where the fit ends does not depend on that in which they are given."""
+        if self.beta_loss != "frobenius":
+            return 1.0 if _is_whole(X) else float(X.mean(dtype=np.float64)) or 1.0
+        numbers = X.data if hasattr(X, "tocoo") else X
+        # Squares of small numbers may be 0, and those of large ones infinite.
+        largest = float(np.max(numbers, initial=0)) or 1.0
+        squares = np.sum(np.square(numbers / largest), dtype=np.float64)
+        return largest * float(np.sqrt(squares / np.prod(X.shape, dtype=float))) or 1.0
+
+    def _read(self, X):
+        return X if self.unit_ == 1 else X.astype(np.float64, copy=False) / self.unit_
+
+    def _restated(self, start, before, after):
+        ratio = np.sqrt(self.unit_ / self._unit(after))
+        # Zeros stay under multiplicative updates, and columns that were empty need not be any more.
+        least = 1e-4 if self.beta_loss == "kullback-leibler" else 0.0
+        return {name: np.maximum(own, least * own.mean()) * ratio for name, own in start.items()}
+
+    def transform(self, X):
+        """The weights of the components in each row."""
+        X, new = self._new(X)
+        return (new["w"].array * np.sqrt(self.unit_)).astype(X.dtype, copy=False)
+
+    def score(self, X, y=None):
+        """Log probability of one half of each row given the other, for one unit of data (``unit_``); of the Frobenius loss the log density for one entry."""
+        return super().score(X) - (float(np.log(self.unit_)) if self.beta_loss == "frobenius" else 0.0)
+
     def _kept(self, X):
-        self.components_ = self.fit_["h"].array.astype(X.dtype, copy=False)
+        # Half of the unit goes to either side.
+        self.components_ = (self.fit_["h"].array * np.sqrt(self.unit_)).astype(X.dtype, copy=False)
         self.n_components_ = len(self.components_)
         self.reconstruction_err_ = self._error(X)
 
@@ -317,7 +354,7 @@ class NMF(_Linear):
         """The root of the loss as scikit-learn states it: the Frobenius norm, or the root of twice the generalised Kullback-Leibler divergence."""
         from scipy import sparse
 
-        w, h = self.fit_["w"].array, self.fit_["h"].array
+        w, h = self.fit_["w"].array, self.fit_["h"].array * self.unit_
         X = X.tocsr() if sparse.issparse(X) else X
         total = 0.0
         # Some 16 MB of the product at a time.
@@ -473,10 +510,22 @@ class FactorAnalysis(_Linear):
     def _program(self):
         return _programs.FACTOR_ANALYSIS
 
+    def _restated(self, start, before, after):
+        # The program's units are standard deviations about the mean of what is observed, of all rows.
+        (center, scale), (next_center, next_scale) = _units_of(self.fit_, self._data), _units(after)
+        ratio = scale / next_scale
+        start["w.mean"] = start["w.mean"] * ratio[:, None]
+        start["w.cov"] = start["w.cov"] * ratio[:, None, None] ** 2
+        start["mu.mean"] = start["mu.mean"] * ratio + (center - next_center) / next_scale
+        start["mu.var"] = start["mu.var"] * ratio**2
+        start["psi.rate"] = start["psi.rate"] * ratio**2
+        return start
+
     def _kept(self, X):
-        self.components_ = self.fit_["w"].array.T.astype(X.dtype, copy=False)
-        self.mean_ = self.fit_["mu"].array
-        self.noise_variance_ = 1.0 / self.fit_["psi"].array
+        center, scale = _units_of(self.fit_, self._data)
+        self.components_ = (self.fit_["w"].array.T * scale).astype(X.dtype, copy=False)
+        self.mean_ = self.fit_["mu"].array * scale + center
+        self.noise_variance_ = scale**2 / self.fit_["psi"].array
 
     def inverse_transform(self, X):
         """The expected data of rows with these factors."""
@@ -489,11 +538,13 @@ class FactorAnalysis(_Linear):
 
 
 def _units(X):
-    """Where the columns of a matrix will be for a fit, and how wide they are; a constant one has no width, and 1 in its place."""
-    scale = np.std(X, axis=0, dtype=np.float64)
+    """Where the observed entries of each column of a matrix will be for a fit, and how wide they are; of equal ones the width is 1, and of none the place 0."""
+    entries = np.ma.masked_invalid(X)
     # The mean of equal numbers may differ from them by rounding, and then so does their deviation from 0.
-    scale[(np.min(X, axis=0) == np.max(X, axis=0)) | (scale == 0)] = 1
-    return np.mean(X, axis=0, dtype=np.float64), scale
+    is_constant = (entries.min(axis=0) == entries.max(axis=0)).filled(True)
+    scale = np.where(is_constant, 1.0, entries.std(axis=0, dtype=np.float64).filled(1.0))
+    scale[scale == 0] = 1
+    return entries.mean(axis=0, dtype=np.float64).filled(0.0), scale
 
 
 def _units_of(fit, name):
