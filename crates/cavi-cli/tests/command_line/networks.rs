@@ -30,7 +30,8 @@ fn write(directory: &Path, kept: &dyn Fn(usize, usize) -> bool, is_binary: bool)
     let lines: String =
         entries.iter().map(|(i, j, own)| format!("{} {} {}\n", i + 1, j + 1, value(*own))).collect();
     let head = "%%MatrixMarket matrix coordinate real general";
-    fs::write(directory.join("x.mtx"), format!("{head}\n{NODES} {NODES} {}\n{lines}", entries.len())).unwrap();
+    fs::write(directory.join("x.mtx"), format!("{head}\n{NODES} {NODES} {}\n{lines}", entries.len()))
+        .unwrap();
     let mut dense = vec![vec![0.0; NODES]; NODES];
     entries.iter().for_each(|(i, j, own)| dense[*i][*j] = value(*own));
     let row = |row: &Vec<f64>| row.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
@@ -41,7 +42,8 @@ fn write(directory: &Path, kept: &dyn Fn(usize, usize) -> bool, is_binary: bool)
 /// The bound and the posterior after three sweeps.
 fn fitted(directory: &Path, program: &str, data: &[&str]) -> (f64, Vec<(String, Vec<f64>)>) {
     fs::write(directory.join("own.cavi"), program).unwrap();
-    let fixed = ["fit", "own.cavi", "--out", "o", "--force", "--quiet", "--tol", "0", "--sweeps", "3", "--seed", "3"];
+    let fixed =
+        ["fit", "own.cavi", "--out", "o", "--force", "--quiet", "--tol", "0", "--sweeps", "3", "--seed", "3"];
     let output = cavi(directory, &[&fixed[..], data].concat());
     assert_eq!(output.status.code(), Some(0), "{program}\n{}", text(&output.stderr));
     let summary = fs::read_to_string(directory.join("o/summary.json")).unwrap();
@@ -123,10 +125,10 @@ fn a_list_of_edges_has_the_fit_of_the_whole_matrix() {
 fn a_sparse_design_has_the_fit_of_the_whole_matrix() {
     let directory = scratch("networks_designs");
     write(&directory, &|_, _| true, false);
-    let column = |value: &dyn Fn(usize) -> f64| -> String {
-        (0..NODES).map(|i| format!("{}\n", value(i))).collect()
-    };
-    fs::write(directory.join("y.csv"), format!("y\n{}", column(&|i| ((i * 37) % 19) as f64 / 10.0 - 0.9))).unwrap();
+    let column =
+        |value: &dyn Fn(usize) -> f64| -> String { (0..NODES).map(|i| format!("{}\n", value(i))).collect() };
+    fs::write(directory.join("y.csv"), format!("y\n{}", column(&|i| ((i * 37) % 19) as f64 / 10.0 - 0.9)))
+        .unwrap();
     fs::write(directory.join("b.csv"), format!("b\n{}", column(&|i| ((i * 37) % 2) as f64))).unwrap();
     fs::write(directory.join("h.csv"), format!("h\n{}", column(&|i| ((i * 7) % NODES) as f64))).unwrap();
     let start = |absent: &str| {
@@ -175,7 +177,8 @@ fn pairs_of_thousands_of_nodes_are_summed_node_by_node() {
             "axis node[i, j]\ndata x[i, j] : count, absent = 0, {restriction}\ns[i] ~ Gamma(2, rate = 1)\nx[i, j] ~ Poisson(s[i] * s[j])\n"
         );
         fs::write(directory.join("own.cavi"), program).unwrap();
-        let arguments = ["fit", "own.cavi", "--data", "x=x.mtx", "--out", "o", "--force", "--quiet", "--tol", "1e-13"];
+        let arguments =
+            ["fit", "own.cavi", "--data", "x=x.mtx", "--out", "o", "--force", "--quiet", "--tol", "1e-13"];
         let output = cavi(&directory, &[&arguments[..], &["--sweeps", "200"]].concat());
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let of = |name: &str| {
@@ -188,7 +191,11 @@ fn pairs_of_thousands_of_nodes_are_summed_node_by_node() {
             let degree = f64::from(u8::from([0, 16, 17, 899].contains(&node)));
             assert!((shape[node] - 2.0 - degree).abs() < 1e-12, "{restriction} {node}: {}", shape[node]);
             let right = 1.0 + directions * (all - mean[node]);
-            assert!((rate[node] - right).abs() < 1e-6 * right, "{restriction} {node}: {} for {right}", rate[node]);
+            assert!(
+                (rate[node] - right).abs() < 1e-6 * right,
+                "{restriction} {node}: {} for {right}",
+                rate[node]
+            );
         }
     }
 }
@@ -207,7 +214,10 @@ fn index_data_are_read_where_other_index_data_say() {
             ("y.csv", "y\n0.1\n0.5\n-1\n2\n0.3\n1\n"),
         ],
         arguments: &["--data", "g=g.csv", "--data", "p=p.csv", "--data", "y=y.csv"],
-        found: &[("b.mean", &[-0.321739130, 0.440468227, 0.254180602, -0.135451505, 0.584949833, -0.466220736])],
+        found: &[(
+            "b.mean",
+            &[-0.321739130, 0.440468227, 0.254180602, -0.135451505, 0.584949833, -0.466220736],
+        )],
         elbo: None,
     });
 }
