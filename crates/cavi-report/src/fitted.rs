@@ -6,7 +6,7 @@ use cavi::bind::DataError;
 use cavi::directory::{RUNS, Stored};
 use cavi::summary::{self, Variable};
 use cavi::{Compiled, Error, Set};
-use cavi_algebra::{Array, ArrayKind, LetterId};
+use cavi_algebra::{Array, LetterId};
 use cavi_model::Model;
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ impl Fitted {
         symbols.find(base_name(variable)).map(|id| symbols.array(id))
     }
 
-    /// Whether an axis is one of components: no data lie along it.
+    /// Whether an axis is one of components: no data lie along it, nor name its positions.
     pub fn is_of_components(&self, axis: &str) -> bool {
         is_of_components(&self.compiled.model, axis)
     }
@@ -69,14 +69,10 @@ pub(crate) fn compiled(stored: &Stored) -> Result<Compiled, Error> {
     cavi::compile::compile_with(&stored.text, &stored.file_name, &set).into_compiled()
 }
 
-/// Whether an axis of a program is one of components: no data lie along it.
+/// Whether an axis of a program is one of components: no data lie along it, nor name its positions.
 pub(crate) fn is_of_components(model: &Model, axis: &str) -> bool {
     let symbols = &model.symbols;
-    let data = symbols.arrays.iter().filter(|array| array.kind == ArrayKind::Data);
-    let axes = data.flat_map(|array| &array.letters).map(|letter| symbols.letter(*letter).axis);
-    // Along the parents of a ragged axis lie the data too.
-    let mut all = axes.flat_map(|axis| std::iter::successors(Some(axis), |own| symbols.axis(*own).parent));
-    all.all(|own| symbols.axis(own).name != axis)
+    cavi::matching::component_axes(symbols).into_iter().any(|own| symbols.axis(own).name == axis)
 }
 
 impl Fitted {

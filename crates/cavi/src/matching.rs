@@ -136,7 +136,7 @@ fn alone(own: &Components, is_paired: impl Fn(usize) -> bool) -> Vec<&str> {
 }
 
 /// The axes of components: those that no data have, nor index, and along which a latent runs.
-pub(crate) fn component_axes(symbols: &Symbols) -> Vec<AxisId> {
+pub fn component_axes(symbols: &Symbols) -> Vec<AxisId> {
     let is_of_data = |axis: AxisId| {
         let data = symbols.arrays.iter().filter(|array| array.kind == ArrayKind::Data);
         data.into_iter().any(|array| {

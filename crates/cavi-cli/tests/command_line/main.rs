@@ -11,6 +11,7 @@ mod by_hand;
 mod by_hand_algebra;
 mod calibrate;
 mod check_fit;
+mod class_shares;
 mod commands;
 mod comparison;
 mod damaged;

@@ -245,6 +245,7 @@ impl Predictor<'_> {
     ) -> Vec<Vec<f64>> {
         let size = batch.count();
         let mut columns = vec![vec![0.0; size]; count + 1];
+        let mut largest = vec![f64::NEG_INFINITY; size];
         let values = &part.hidden.values[entries.clone()];
         let argument = part.copy.arguments.iter().flatten().next();
         let sizes: Vec<usize> = part
@@ -265,17 +266,17 @@ impl Predictor<'_> {
                 (Kind::Unit, Some(argument)) => self.place_slice(part, batch, argument, entries),
                 _ => {}
             }
-            let mut add = |column: usize, own: Vec<f64>| {
+            let add = |columns: &mut [Vec<f64>], column: usize, own: Vec<f64>| {
                 let column = columns[column].iter_mut().zip(own).zip(weight);
                 column.for_each(|((sum, own), weight)| *sum += weight * own);
             };
             match what {
                 What::Addends(Addends { held, rest }) => {
-                    add(count, batch.sum(rest).spread(size));
+                    add(&mut columns, count, batch.sum(rest).spread(size));
                     for component in 0..count {
                         for (letter, addend) in held {
                             batch.place(*letter, Place::One(component));
-                            add(component, batch.sum(addend).spread(size));
+                            add(&mut columns, component, batch.sum(addend).spread(size));
                             batch.clear(*letter);
                         }
                     }
@@ -287,12 +288,25 @@ impl Predictor<'_> {
                             batch.sum(&argument.value).spread(size)
                         }
                         (true, ..) => {
+                            // In units of the entry's largest density so far, which may be smaller than any number.
                             let logs = batch.sum(&part.copy.log_density).spread(size);
-                            logs.into_iter().map(cavi_numerics::special::exp).collect()
+                            let each = logs.into_iter().zip(weight).enumerate();
+                            each.map(|(entry, (log, weight))| {
+                                if *weight > 0.0 && log > largest[entry] {
+                                    let change = cavi_numerics::special::exp(largest[entry] - log);
+                                    columns.iter_mut().for_each(|column| column[entry] *= change);
+                                    largest[entry] = log;
+                                }
+                                match log > f64::NEG_INFINITY && *weight > 0.0 {
+                                    true => cavi_numerics::special::exp(log - largest[entry]),
+                                    false => 0.0,
+                                }
+                            })
+                            .collect()
                         }
                     };
                     for place in places {
-                        add(chosen[*place], likelihood.clone());
+                        add(&mut columns, chosen[*place], likelihood.clone());
                     }
                 }
             }
