@@ -8,7 +8,7 @@
 //! ([`Table::bare_rows`]) is predicted by what it shares with other arrays alone. The joint fit lets such rows bend factors that other
 //! arrays do not support; a fit to the rows that have all arrays, and `cavi project` for the others, does not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use cavi_files::{Cell, CsvText, Written, write_atomically};
 use crate::bind::{DataError, Existing};
 use crate::dimensions::Dimension;
 use crate::error::Error;
-use crate::heldout::{Expected, expected};
+use crate::heldout::{Expected, expected, exposure};
 use crate::prepare::Problem;
 use crate::reopen::Reopened;
 
@@ -235,8 +235,10 @@ impl Cells<'_> {
         let mut table = CsvText::new(&header);
         let positions = self.positions();
         let existing = Existing::of(symbols, &bound.axes, own);
+        let thinned = asked.all.then(|| thinned(fit, self.array)).flatten();
+        let table = &mut table;
         let mut writer =
-            Writer { cells: self, fit, asked, dimensions: &dimensions, table: &mut table, missing: 0 };
+            Writer { cells: self, fit, asked, dimensions: &dimensions, table, missing: 0, thinned };
         out(writer.table.take().as_bytes())?;
         let mut entries = 0;
         let mut block: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];
@@ -310,6 +312,8 @@ struct Writer<'a> {
     dimensions: &'a [Dimension<'a>],
     table: &'a mut CsvText,
     missing: usize,
+    /// Units of counts that were held out of the fit, by their places; `None` where none were.
+    thinned: Option<BTreeMap<Vec<u32>, f64>>,
 }
 
 /// The text of a table, held as a whole.
@@ -336,7 +340,7 @@ impl Writer<'_> {
     fn write(&mut self, coordinates: &[Vec<u32>]) -> Result<(), Error> {
         let Cells { problem, array, .. } = *self.cells;
         let settings = (self.fit.seed, self.asked.threads);
-        let Expected { mut mean, sd, class } = expected(
+        let Expected { mut mean, mut sd, class } = expected(
             &self.fit.problem,
             &self.fit.parameters,
             array,
@@ -344,6 +348,8 @@ impl Writer<'_> {
             self.asked.draws,
             settings,
         )?;
+        let exposure = exposure::of_array(&self.fit.exposures_of_whole(), array);
+        at_exposure(exposure, &mut mean, sd.as_deref_mut());
         let bound = &problem.binding.bound;
         let (data, shape) = (bound.array(array), bound.shape(&problem.equations.symbols, array));
         let mut values: Vec<(f64, bool)> = Vec::with_capacity(mean.len());
@@ -354,6 +360,11 @@ impl Writer<'_> {
         let mut given: Vec<f64> = values.iter().map(|(value, _)| *value).collect();
         if let Some(own) = problem.binding.standardised.iter().find(|own| own.array == array) {
             own.undo(problem, coordinates, &mut given, None);
+        }
+        if let Some(hidden) = &self.thinned {
+            let place = |entry: usize| coordinates.iter().map(|column| column[entry]).collect::<Vec<u32>>();
+            let whole = given.iter_mut().enumerate();
+            whole.for_each(|(entry, own)| *own += hidden.get(&place(entry)).copied().unwrap_or(0.0));
         }
         let classes = class.as_ref().and_then(|_| self.class_labels());
         for entry in 0..mean.len() {
@@ -391,6 +402,26 @@ impl Writer<'_> {
         let size = problem.binding.bound.size(axis);
         Some((0..size).map(|position| dimension.labels(position).join("/")).collect())
     }
+}
+
+/// Units of counts at a rate that were held out of a fit, by their places.
+fn thinned(fit: &Reopened, array: ArrayId) -> Option<BTreeMap<Vec<u32>, f64>> {
+    let is_given_whole = exposure::of_array(&fit.exposures_of_whole(), array) == 1.0;
+    let hidden = fit.held.parts.iter().find(|own| own.array == array).filter(|_| !is_given_whole)?;
+    let place = |entry: usize| hidden.coordinates.iter().map(|column| column[entry]).collect();
+    Some(hidden.values.iter().enumerate().map(|(entry, units)| (place(entry), *units)).collect())
+}
+
+/// Takes what counts are expected to be to another exposure e. A count of rate r has mean `E r` and variance `E r + Var r`, so that of
+/// rate `e r` it has `e E r` and `e E r + e^2 Var r`.
+fn at_exposure(exposure: f64, mean: &mut [f64], sd: Option<&mut [f64]>) {
+    if exposure == 1.0 {
+        return;
+    }
+    for (mean, sd) in mean.iter().zip(sd.into_iter().flatten()) {
+        *sd = (exposure * mean + exposure.powi(2) * (sd.powi(2) - mean)).sqrt();
+    }
+    mean.iter_mut().for_each(|mean| *mean *= exposure);
 }
 
 /// A number; nothing where there is none.

@@ -8,7 +8,8 @@
 //!
 //! **What is fitted.** The blocks of latents along that axis, by the steps that a sweep of the fit has for them. All other
 //! factors of q are those of the fit, as distributions: expectations of their logarithms and of their squares enter, not means alone. So
-//! rows of the fit come back where its sweeps left them.
+//! rows of the fit come back where its sweeps left them. Where a fraction of counts at a rate was held out of the fit, those of new rows
+//! are whole, and have their rate at this scale.
 //!
 //! **What is not given.** Data that stand on the left of their statement alone may be left out: a view that new samples lack. All of
 //! their entries are missing then, and say nothing. Data that other statements read, and that have a factor of q where they are missing, may be left
@@ -29,6 +30,7 @@ use crate::compile::Compiled;
 use crate::directory::Stored;
 use crate::error::Error;
 use crate::fit::{Control, Fit, Progress, SWEEPS, Settings};
+use crate::heldout::exposure;
 use crate::posterior::NamedArray;
 use crate::prepare::{Problem, derive_again, masks, prepare};
 use crate::rows::{self, Earlier, RowAxes, fit_own, with_constants};
@@ -116,6 +118,8 @@ pub fn bind(
     compiled.model.init.retain(kept);
     let part = Part { frozen: Some(&frozen), unobserved: &not_given, ..Part::default() };
     let bound = bind_in_part(&compiled.model, &inputs, &part)?;
+    let shares = exposure::shares(&compiled.model, &stored.summary);
+    let compiled = exposure::exposed(compiled, &exposure::of_whole(&shares))?;
     let problem = prepared(compiled, bound.binding, &fitted, directory)?;
     let name = problem.model.symbols.axis(axis).name.clone();
     let count = problem.binding.bound.axes[axis.index()].size;

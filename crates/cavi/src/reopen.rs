@@ -13,7 +13,7 @@ use crate::bind::{DataError, Inputs};
 use crate::data_files;
 use crate::directory::Stored;
 use crate::error::Error;
-use crate::heldout::{HeldOut, Request};
+use crate::heldout::{HeldOut, Request, exposure};
 use crate::prepare::Problem;
 use crate::project;
 use crate::start::Given;
@@ -77,6 +77,19 @@ pub fn open(directory: &Path, given: Option<&Inputs>) -> Result<Reopened, Error>
     let read = |wanted: &dyn Fn(BlockId) -> bool| crate::init::read_blocks(&problem, directory, wanted);
     let parameters = parameters(&problem, seed, &read)?;
     Ok(Reopened { stored, problem, held, parameters, seed })
+}
+
+impl Reopened {
+    /// The exposures of whole counts: a fit that was given a share of their units knows their rates at its scale.
+    pub(crate) fn exposures_of_whole(&self) -> exposure::OfArrays {
+        // Rows that were projected have whole counts, and a program at their scale.
+        match self.stored.summary["projected"].is_null() {
+            true => {
+                exposure::of_whole(&exposure::shares(&self.problem.as_given().model, &self.stored.summary))
+            }
+            false => Vec::new(),
+        }
+    }
 }
 
 /// Reads the files of some blocks.

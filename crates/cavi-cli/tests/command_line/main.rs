@@ -20,6 +20,7 @@ mod entries;
 mod explain;
 mod explained;
 mod export;
+mod exposures;
 mod fixed;
 mod found;
 mod held_latents;

@@ -15,6 +15,7 @@ mod by_component;
 mod classes;
 mod draws;
 mod expected;
+pub(crate) mod exposure;
 pub mod folds;
 mod given_totals;
 mod joint;
@@ -204,7 +205,7 @@ pub fn bind_by(
         hide.push(hiding(&compiled.model, statement, what, way)?);
     }
     let part = Part { hide: &hide, seed, frozen: None, ..Part::default() };
-    let Split { mut problem, mut held, .. } = bind_split(compiled, inputs, &part, &ways)?;
+    let Split { mut problem, mut held, .. } = bind_split(compiled, inputs, &part, &ways, None)?;
     held.given_totals = given_totals;
     for own in &held.parts {
         let name = &problem.model.symbols.array(own.array).name;
@@ -226,12 +227,14 @@ pub fn bind_by(
     Ok((problem, held))
 }
 
-/// Binds a program to a part of its data, and prepares it without the rest.
+/// Binds a program to a part of its data, and prepares it without the rest; of new rows with the shares of its counts that the earlier fit
+/// was given.
 fn bind_split(
     compiled: Compiled,
     inputs: &Inputs,
     part: &Part<'_>,
     ways: &[(Way, Option<Draw>)],
+    shares: Option<&exposure::OfArrays>,
 ) -> Result<Split, Error> {
     let bound = bind_in_part(&compiled.model, inputs, part)?;
     let (mut binding, mut hidden) = (bound.binding, bound.hidden);
@@ -249,6 +252,8 @@ fn bind_split(
         .filter(|(hide, (way, _))| *way == Way::Entries && !matches!(hide.what, What::Nothing))
         .map(|(hide, _)| hide.array)
         .collect();
+    let exposures = shares.map(|shares| exposure::of_given(&compiled.model, &hidden, shares));
+    let compiled = exposure::exposed(compiled, &exposures.unwrap_or_default())?;
     let problem = prepare(compiled, binding)?;
     for own in &mut hidden {
         at_entries(&problem, own)?;

@@ -10,6 +10,8 @@
 //! **Split.** An array whose statement reads latents of rows is split: by [`SHARE`], in each row, as data are held out before a
 //! fit; what is given decides the row's own latents, and the rest is scored. Missing entries of data that it reads are latents of the row
 //! too, but for a class of the entry alone, which is summed out by its statement. An array whose statement reads none is scored as it is.
+//! Counts at a rate have an exposure then, the share of their units that is given in units of the share that the fit was given
+//! ([`super::exposure`]).
 //!
 //! **Several fits.** The rows are bound once, along the axes of the first fit; every fit's q is read along the same axes, by label,
 //! so that all of them are given and predict the same entries. Each fits the rows' own latents for itself.
@@ -22,7 +24,7 @@ use cavi_executor::{BoundArray, Parameters};
 use cavi_model::{InitSpec, Start, Statement};
 use cavi_syntax::Diagnostic;
 
-use super::{Asking, HeldOut, Request, Score, Split, Way, bind_split, hiding, requested, way_of};
+use super::{Asking, HeldOut, Request, Score, Split, Way, bind_split, exposure, hiding, requested, way_of};
 use crate::bind::{DataError, Draw, Hide, Inputs, Part, What, bind_in_part};
 use crate::compile::Compiled;
 use crate::directory::Stored;
@@ -88,6 +90,7 @@ pub fn fit(
     let asked = requested(&compiled.model, "--given", given)?;
     let (first, others) = directories.split_first().expect("rows are those of at least one fit");
     crate::fixed::refuse_others(directories)?;
+    let shares = exposure::shares_of_all(&compiled.model, directories)?;
     let inputs = &rows.with_constants(inputs, &stored.set);
     let earlier = rows.frozen(inputs, first)?;
     for other in others {
@@ -107,7 +110,7 @@ pub fn fit(
     let kept = |line: &InitSpec| own.contains(&line.target) && !matches!(line.start, Start::FromData { .. });
     compiled.model.init.retain(kept);
     let part = Part { hide: &hide, ..part };
-    let Split { problem, held, dropped } = bind_split(compiled, &inputs, &part, &ways)?;
+    let Split { problem, held, dropped } = bind_split(compiled, &inputs, &part, &ways, Some(&shares))?;
     let (mut parameters, mut fits) = (Vec::new(), Vec::new());
     for (number, directory) in directories.iter().enumerate() {
         let mut callback = |progress: &Progress| {

@@ -26,7 +26,7 @@ use rand::RngCore;
 use crate::bind::{Binding, DataError, Inputs, Labels, Standardised, bind_to_draw};
 use crate::compile::{Compiled, Source};
 use crate::error::Error;
-use crate::heldout::{sources, unflat, write_out};
+use crate::heldout::{exposure, sources, unflat, write_out};
 use crate::prepare::Problem;
 use crate::reopen::Reopened;
 use crate::row_totals::RowTotals;
@@ -177,12 +177,13 @@ impl Factors<'_> {
 }
 
 /// Draws latents from q, and the data given these; what the data say of rows that are complete, their totals, stays. Data that the fit
-/// standardised are drawn in the units in which they were given.
+/// standardised are drawn in the units in which they were given, and counts of which a fraction was held out are drawn whole.
 ///
 /// # Errors
 /// Draws that have no value.
 pub fn from_fit(fit: &Reopened, asked: &Asked) -> Result<Simulated, Error> {
-    let mut simulated = from_factors(fit, &Factors::of(fit)?, None, asked)?;
+    let model = exposure::restated(&fit.problem.as_given().model, &fit.exposures_of_whole());
+    let mut simulated = of_factors((fit, &model), &Factors::of(fit)?, None, asked)?;
     let given = fit.problem.as_given();
     for own in &given.binding.standardised {
         if simulated.data.contains(&own.array) {
@@ -227,8 +228,17 @@ pub(crate) fn from_factors(
     repeated: Option<&Repeated>,
     asked: &Asked,
 ) -> Result<Simulated, Error> {
+    of_factors((fit, &fit.problem.as_given().model), factors, repeated, asked)
+}
+
+/// Draws of a fit by the statements of a model.
+fn of_factors(
+    (fit, model): (&Reopened, &Model),
+    factors: &Factors<'_>,
+    repeated: Option<&Repeated>,
+    asked: &Asked,
+) -> Result<Simulated, Error> {
     let problem = fit.problem.as_given();
-    let model = &problem.model;
     let binding = repeated.map_or(&problem.binding, |own| &own.binding);
     let bound = &binding.bound;
     let wanted: Vec<&Statement> = model.statements.iter().filter(|own| own.observed).collect();
