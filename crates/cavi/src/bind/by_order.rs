@@ -201,7 +201,7 @@ fn points_by_number(symbols: &Symbols, piece: &Piece, axis: AxisId) -> bool {
         Content::Long(long) => long.values.is_some(),
         // The words of texts have their own order.
         Content::Documents(documents) => documents.words() > 0,
-        Content::Dense(dense) => dense.values.len() > 0,
+        Content::Dense(dense) => !dense.values.is_empty(),
         Content::Coordinates(own) => !own.values.is_empty(),
     };
     let is_index = symbols.array(piece.array).support == Support::Index(axis);

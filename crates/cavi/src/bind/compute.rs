@@ -516,8 +516,8 @@ fn unlisted(target: &Target<'_>, arrays: &[Option<BoundArray>], sparse: &[ArrayI
     let listed = |place: &[usize]| {
         sparse.iter().any(|id| arrays[id.index()].as_ref().is_some_and(|own| own.listed(place).is_some()))
     };
-    let places = (0..target.cells()?).map(|cell| target.coordinates(cell));
-    places.into_iter().find(|place| target.exists(|dimension| place[dimension]) && !listed(place))
+    let mut places = (0..target.cells()?).map(|cell| target.coordinates(cell));
+    places.find(|place| target.exists(|dimension| place[dimension]) && !listed(place))
 }
 
 /// Whether data list what is not 0: by their declaration, or since they are computed from such data and are 0 where these are. It does not depend
