@@ -93,22 +93,21 @@ impl<'a> Lowering<'a, '_> {
         }
         // As are the indices of guards that make no two letters one. Those through tables of two loop letters are looked at last.
         let mut left: Vec<&Atom> = Vec::new();
-        let mut orders: Vec<Order> = Vec::new();
         for guard in guards {
-            if self.unites(scope, guard)? {
-                continue;
+            if !self.unites(scope, guard)? {
+                left.push(guard);
             }
+        }
+        let mut orders: Vec<Order> = Vec::new();
+        let mut held: Vec<Access> = Vec::new();
+        for guard in left {
             match (self.through_tables(scope, guard)?, guard) {
                 (Some(pair), _) => scope.tied.push(pair),
                 (None, Atom::Less(less, more)) => {
                     orders.push((self.resolve(scope, less)?, self.resolve(scope, more)?));
                 }
-                (None, _) => left.push(guard),
+                (None, _) => held.extend(self.holds(scope, guard)?),
             }
-        }
-        let mut held: Vec<Access> = Vec::new();
-        for guard in left {
-            held.extend(self.holds(scope, guard)?);
         }
         // Letters that have to agree with others beside are no running sums.
         let busy: Vec<usize> =
