@@ -241,7 +241,11 @@ impl<'a> Lowering<'a, '_> {
     /// Index data that stand where other index data say, as `g[p[n], l]`, follow from no loop letter alone, unless one has both `n` and `l`.
     /// The position gets a letter of its own: `b[l, g[p[n], l]] = sum_i b[l, g[i, l]] [i = p[n]]`.
     pub(super) fn positions_apart(&mut self, scope: &Scope, term: &mut Term) {
-        for subscript in cavi_algebra::dedup(wide_indices(&self.symbols, term)) {
+        // What is read further in is a term of its own.
+        let is_plain = |factor: &Factor| factor.atom.nested().is_empty();
+        let mut plain = term.clone();
+        plain.factors.retain(is_plain);
+        for subscript in cavi_algebra::dedup(wide_indices(&self.symbols, &plain)) {
             let Subscript::Index(array, inner) = &subscript else { continue };
             let mut letters = Vec::new();
             inner.iter().for_each(|own| own.letters(&mut letters));
@@ -257,7 +261,7 @@ impl<'a> Lowering<'a, '_> {
                 continue;
             }
             let plain = Subscript::Index(*array, self.at_letters(*array, inner, term));
-            for factor in &mut term.factors {
+            for factor in term.factors.iter_mut().filter(|factor| is_plain(factor)) {
                 factor.atom.map_subscripts(&mut |own| replace_within(own, &subscript, &plain));
             }
         }
