@@ -291,24 +291,14 @@ impl Inputs {
         self.inner.labels.push(LabelsInput { axis: axis.to_owned(), group, source });
     }
 
-    /// A constant that is an array.
-    ///
-    /// # Errors
-    /// As [`Inputs::dense`].
-    #[pyo3(signature = (name, group, values, labels, counts = Vec::new()))]
-    #[allow(clippy::too_many_arguments, reason = "the parts of an array")]
-    fn constant(
-        &mut self,
-        py: Python<'_>,
-        name: &str,
-        group: Option<String>,
-        values: PyReadonlyArrayDyn<'_, f64>,
-        labels: DimensionLabels,
-        counts: Vec<bool>,
-    ) -> PyResult<()> {
-        let value = SetValue::Source(dense(py, name, &values, labels, (counts, None))?);
-        self.inner.set.push(SetInput { name: name.to_owned(), group, value });
-        Ok(())
+    /// Constants that are arrays: the data of other inputs.
+    fn constants(&mut self, values: Inputs) {
+        let constant = |own: ArrayInput| SetInput {
+            name: own.name,
+            group: own.group,
+            value: SetValue::Source(own.source),
+        };
+        self.inner.set.extend(values.inner.data.into_iter().map(constant));
     }
 }
 

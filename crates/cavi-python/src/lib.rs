@@ -51,6 +51,12 @@ mod _core {
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 
+    /// A number as labels have it: the shortest decimal that reads back as it.
+    #[pyfunction]
+    fn format_number(value: f64) -> String {
+        cavi_files::format_number(value)
+    }
+
     /// The command line, with these arguments after its name; gives its exit status.
     #[pyfunction]
     fn command_line(py: Python<'_>, arguments: Vec<OsString>) -> u8 {

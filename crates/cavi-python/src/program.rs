@@ -10,9 +10,10 @@ use pyo3::types::PyBytes;
 use crate::error::{exception, raised};
 
 /// What a data array is: its name, its axes and letters in declared order, whether its values are labels of an axis, whether it has to
-/// be given, whether an entry that is not listed is an observed zero, and the axes of the groups that it has a part for, the outermost
-/// first.
-type DataSymbol = (String, Vec<String>, Vec<String>, bool, bool, bool, Vec<String>);
+/// be given, whether an entry that is not listed is an observed zero, the axes of the groups that it has a part for, the outermost
+/// first, the axis that its values are labels of, and which of its axes have labels for each group.
+type DataSymbol =
+    (String, Vec<String>, Vec<String>, bool, bool, bool, Vec<String>, Option<String>, Vec<bool>);
 
 /// A file of a built-in program: whether it holds labels, what it is bound to, its name and its bytes.
 type BundledFile = (bool, &'static str, &'static str, Py<PyBytes>);
@@ -149,6 +150,12 @@ impl Program {
         self.symbols_of(&|own| own.kind == ArrayKind::Latent)
     }
 
+    /// The constants, which `set` may give arrays, told as data are.
+    #[getter]
+    fn constant_symbols(&self) -> Vec<DataSymbol> {
+        self.symbols_of(&Array::is_named_constant)
+    }
+
     /// The names that `set` takes: constants and axes.
     #[getter]
     fn settable(&self) -> Vec<String> {
@@ -245,14 +252,21 @@ impl Program {
         let required = self.compiled.required_data();
         let symbol = |own: &Array| {
             let letters: Vec<_> = own.letters.iter().map(|letter| symbols.letter(*letter)).collect();
+            let classes = if let Support::Index(axis) = own.support {
+                Some(symbols.axis(axis).name.clone())
+            } else {
+                None
+            };
             (
                 own.name.clone(),
                 letters.iter().map(|letter| symbols.axis(letter.axis).name.clone()).collect(),
                 letters.iter().map(|letter| letter.name.clone()).collect(),
-                matches!(own.support, Support::Index(_)),
+                classes.is_some(),
                 required.contains(&own.name.as_str()),
                 own.absent.zero,
                 groups(symbols, own),
+                classes,
+                letters.iter().map(|letter| letter.parent.is_some()).collect(),
             )
         };
         symbols.arrays.iter().filter(|own| which(own)).map(symbol).collect()

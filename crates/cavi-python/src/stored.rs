@@ -50,6 +50,12 @@ impl Variable {
         self.inner.axes.clone()
     }
 
+    /// What each axis is called: by its name, or by its letter where the latent runs along it more than once.
+    #[getter]
+    fn columns(&self) -> Vec<&str> {
+        self.inner.columns.iter().map(String::as_str).collect()
+    }
+
     /// What its numbers are: `mean`, `prob` or `value`.
     #[getter]
     fn parameter(&self) -> &'static str {
@@ -91,18 +97,18 @@ pub fn variables(py: Python<'_>, directory: PathBuf, name: Option<String>) -> Py
 /// Labels and values of the entries of a latent at each position of its other axes.
 type Listed = Vec<Vec<(String, f64)>>;
 
-/// The largest entries of a latent along one of its axes, for each position on the others, in C order of these: labels and values. They are in the
-/// order of their `weight`, their `lift`, or by `frex`. Of a ragged latent a list for each group.
+/// The largest entries of a latent along the axis at this place, for each position on the others, in C order of these: labels and values. They are
+/// in the order of their `weight`, their `lift`, or by `frex`. Of a ragged latent a list for each group.
 ///
 /// # Errors
-/// A directory that holds no fit; a name or an axis that there is not; another order; a lift of what has none.
+/// A directory that holds no fit; a name that there is not; another order; a lift of what has none.
 #[pyfunction]
 #[pyo3(signature = (directory, name, over, count, by))]
 pub fn top(
     py: Python<'_>,
     directory: PathBuf,
     name: &str,
-    over: Option<&str>,
+    over: usize,
     count: usize,
     by: &str,
 ) -> PyResult<Vec<Listed>> {
@@ -118,9 +124,14 @@ pub fn top(
         };
         let stored = cavi::components::StoredShares::open(&directory)?;
         let variables = summary::variables(&directory, Some(name))?;
-        let each = variables.iter().map(|own| {
-            let shares = |axis: &str| stored.of(own, axis);
-            let top = summary::top_rows(own, over, count, by, &shares, usize::MAX)?;
+        let each = variables.into_iter().map(|mut own| {
+            // One name may stand at several axes, so that each is called by its place.
+            let names: Vec<String> = own.axes.iter().map(|(name, _)| name.clone()).collect();
+            for (place, (name, _)) in own.axes.iter_mut().enumerate() {
+                *name = place.to_string();
+            }
+            let shares = |place: &str| stored.of(&own, &names[place.parse::<usize>().ok()?]);
+            let top = summary::top_rows(&own, Some(&over.to_string()), count, by, &shares, usize::MAX)?;
             Ok(top.rows.into_iter().map(|(_, entries)| entries).collect())
         });
         each.collect::<Result<Vec<_>, Error>>()

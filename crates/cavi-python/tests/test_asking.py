@@ -243,3 +243,25 @@ def test_what_was_written_survives_a_file(tmp_path):
     data.write_h5ad(tmp_path / "data.h5ad")
     read = anndata.read_h5ad(tmp_path / "data.h5ad")
     assert read.obsm["X_programmes"].shape == (8, 2) and read.uns["programmes"]["sweeps"] == 5
+
+
+def test_what_is_recommended_in_a_network_is_a_node_for_a_node():
+    program = """
+axis node[i, j]
+axis part[k] = 2
+data y[i, j] : count, i != j, absent = 0
+a[i, k] ~ Gamma(1, rate = 1)
+b[j, k] ~ Gamma(1, rate = 1)
+y[i, j] ~ Poisson(sum[k](a[i, k] * b[j, k]))
+"""
+    names = list("wxyz")
+    y = pd.DataFrame([[0.0, 5, 9, 0], [1, 0, 2, 0], [0, 1, 0, 30], [0, 0, 0, 0]], index=names, columns=names)
+    fit = cavi.fit(program, y=y, seed=0)
+    expected = pd.DataFrame(fit["a"].array @ fit["b"].array.T, index=names, columns=names)
+    np.fill_diagonal(expected.values, -np.inf)
+    best = expected.loc["w"].sort_values(ascending=False)
+    found = fit.recommend("w", n=3, unseen=False)
+    assert found["j"].tolist() == best.index[:3].tolist() and found["expected"].tolist() == pytest.approx(best.to_numpy()[:3])
+    # What it has no entry of: zeros, of which the best is first.
+    assert fit.recommend("w", n=1)["j"].tolist() == ["z"]
+    assert fit.recommend(n=1, unseen=False)["j"].tolist() == expected.idxmax(axis=1).tolist()

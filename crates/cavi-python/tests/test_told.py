@@ -278,3 +278,22 @@ def test_views_with_the_index_of_frames_go_on():
             arrays.partial_fit({name: one.to_numpy() for name, one in part(first).items()})
     assert own.n_samples_seen_ == 60 and own.elbo_ == pytest.approx(arrays.elbo_)
     assert own.fit_.axis("sample") == [f"row {place}" for place in range(60)]
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((4, 3), dtype=bool), [0.1, 0.2], True, None], ids=["mask", "list", "truth", "nothing"])
+def test_what_is_no_part_to_hold_out_is_told_in_few_words(wrong):
+    with pytest.raises(cavi.UsageError, match="expected a fraction between 0 and 1, or a file with the entries to hide") as told:
+        cavi.fit(RATINGS, y=np.ones((4, 3)), heldout={"y": wrong})
+    assert len(str(told.value)) < 200 and "heldout={'y': ...}" in str(told.value)
+    fit = cavi.fit(RATINGS, y=np.ones((4, 3)), sweeps=2)
+    with pytest.raises(cavi.UsageError, match="given={'y': ...}: found .*; expected a file with the entries"):
+        fit.score(y=np.ones((4, 3)), given={"y": wrong})
+
+
+def test_groups_of_what_is_held_out_are_a_dictionary():
+    program = "axis row[n]\naxis view[m]\naxis feature[j] in view[m]\ndata x[n, m, j] : real\nz[n] ~ Normal(0, sd = 1)\nx[n, m, j] ~ Normal(z[n], sd = 1)\n"
+    views = {"a": np.arange(40.0).reshape(10, 4), "b": np.ones((10, 3))}
+    fit = cavi.fit(program, x=views, heldout={"x": {"a": "rows:0.5"}}, seed=0)
+    assert fit.elbo == cavi.fit(program, x=views, heldout={"x[a]": "rows:0.5"}, seed=0).elbo
+    # All four entries of half of the rows.
+    assert fit.heldout["x"]["n_scored"] == 20

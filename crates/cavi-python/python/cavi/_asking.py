@@ -24,9 +24,9 @@ class Questions:
     """What can be asked of a fit. Every answer is the one that the command line gives."""
 
     def _label(self, axis, label):
-        """A label as the fit has it. Only how a moment is written depends on what else stands on its axis."""
+        """A label as the fit has it. Only how a moment or a duration is written depends on what else stands on its axis."""
         known = []
-        if _data.is_moment(label):
+        if _data.is_moment(label) or _data.is_duration(label):
             try:
                 known = self.axis(axis)
             except (KeyError, OSError):
@@ -148,11 +148,10 @@ class Questions:
 
         As ``rank`` for data of two axes, leaving out what the data of the fit have unless ``unseen=False``.
         """
-        programs = self.program
+        core = self.program._core
         of = options.get("of")
-        pairs = [
-            axes for name, axes in programs.data.items() if name in programs._core.predicted and of in (None, name)
-        ]
+        # An axis that stands twice goes by its letters.
+        pairs = [_data._names_of(own[1], own[2]) for own in core.data if own[0] in core.predicted and of in (None, own[0])]
         if len(pairs) != 1 or len(pairs[0]) != 2:
             raise _core.UsageError(
                 "recommend() needs one array of two axes that the program predicts"

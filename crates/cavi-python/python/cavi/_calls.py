@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import _core, _data
+from . import _core, _data, _init
 from ._program import opened as program_of
 
 
@@ -101,22 +101,21 @@ def whole(name, value, least=0):
     """A whole number that is no less than ``least``; ``None`` stays."""
     if value is None:
         return None
-    if isinstance(value, (bool, str)) or not np.isscalar(value) or not np.isfinite(value) or value != int(value) or value < least:
-        raise _core.UsageError(f"{name}={value!r}: expected a whole number, {least} or greater")
+    if isinstance(value, (bool, str, bytes)) or not np.isscalar(value) or not np.isfinite(value) or value != int(value) or value < least:
+        raise _core.UsageError(f"{name}={_data.brief(value)}: expected a whole number, {least} or greater")
     return int(value)
 
 
-def init(init, scratch):
-    """Initial parameters as a path."""
+def init(init, scratch, program):
+    """Initial parameters as a path, and what there is to say of them."""
     if init is None:
-        return None
+        return None, []
     if hasattr(init, "path") and hasattr(init, "summary"):
-        return str(init.path)
+        return str(init.path), []
     if isinstance(init, dict):
-        path = os.path.join(scratch, "init.npz")
-        np.savez(path, **{name: np.asarray(own, dtype=np.float64) for name, own in init.items()})
-        return path
-    return os.fspath(init)
+        path = os.path.join(scratch, "init")
+        return path, _init.written(program._core, init, path)
+    return os.fspath(init), []
 
 
 class _Home:

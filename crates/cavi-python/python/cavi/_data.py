@@ -46,14 +46,18 @@ def inputs(
                 label_texts.append(f"{_place(axis, group)}={os.fspath(own)}")
             else:
                 lists.append((axis, group, _listed(own)))
-    in_memory = {name: own for name, _, own in arrays + fixed}
+    in_memory = {name: own for name, _, own in arrays + fixed + constants}
     column_texts, pairs = [], {}
     for name, own in (columns or {}).items():
         if name not in in_memory:
             column_texts.append(f"{name}=" + (own if isinstance(own, str) else ",".join(f"{axis}:{column}" for axis, column in own.items())))
         elif own != WIDE or not _is_frame(in_memory[name]):
             pairs[name] = _pairs(name, own)
-    hidden = [f"{name}={_shown(own)}" for name, own in (heldout or {}).items()]
+    hidden = [
+        f"{_place(name, group)}={_hidden('given' if given else 'heldout', name, own)}"
+        for name, value in (heldout or {}).items()
+        for group, own in _groups(value)
+    ]
     turned = [transpose] if isinstance(transpose, str) else list(transpose or [])
     core = _core.Inputs(texts, column_texts, turned, label_texts, set_texts, hidden, given)
     if unique:
@@ -67,9 +71,12 @@ def inputs(
         _add(core, name, group, own, known.get(name), (columns or {}).get(name))
     # Groups in the order in which they are given, be they files or arrays.
     core.order([(name, group) for name, value in data.items() for group, _ in _groups(value)])
-    for name, group, own in constants:
-        values, own_labels, counts = _dense(name, own)
-        core.constant(name, group, values, own_labels, counts)
+    if constants:
+        held = _core.Inputs([], [], [], [], [], [], False)
+        known = {own[0]: own for own in program.constant_symbols}
+        for name, group, own in constants:
+            _add(held, name, group, own, known.get(name), (columns or {}).get(name))
+        core.constants(held)
     for axis, group, own in lists:
         core.labels(axis, group, own)
     if fix:
@@ -79,6 +86,24 @@ def inputs(
             _add(held, name, group, own, known.get(name), (columns or {}).get(name))
         core.hold(fixed_texts, held)
     return core
+
+
+def _hidden(argument, name, value):
+    """What is held out of an array, as its option takes it."""
+    value = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    if _is_file(value) or (np.isscalar(value) and not isinstance(value, (bool, np.bool_, bytes))):
+        return _shown(value)
+    possible = "a file with the entries" if argument == "given" else "a fraction between 0 and 1, or a file with the entries to hide"
+    raise _core.UsageError(f"{argument}={{{name!r}: ...}}: found {brief(value)}; expected {possible}")
+
+
+def brief(value):
+    """A value as a message shows it: one of many numbers by its kind."""
+    shape = getattr(value, "shape", None)
+    if shape:
+        return f"{type(value).__name__} of the shape {tuple(shape)}"
+    text = repr(value)
+    return text if len(text) <= 80 and "\n" not in text else f"{type(value).__name__} of {len(text)} characters, {text[:40]!r}..."
 
 
 #: What ``texts`` says of the words of texts, as the options of the command line.
@@ -164,7 +189,9 @@ def _add(core, name, group, value, symbol, columns):
             _add_groups(core, name, value, symbol, groups)
             return
         if _is_table(value, axes, letters, groups, columns):
-            _add_table(core, name, group, value)
+            of_axes = [column for axis, column in _pairs(name, columns) if axis != "value"] if columns is not None else []
+            named = {own.strip().lower() for own in [*axes, *letters, *groups, *of_axes]}
+            _add_table(core, name, group, value, lambda column: is_labels or column.strip().lower() in named or _is_id(column))
             return
     if hasattr(value, "tocoo"):
         _add_sparse(core, name, group, value, None)
@@ -180,8 +207,8 @@ def _add(core, name, group, value, symbol, columns):
             values, own_labels, counts = _dense(name, np.asarray(matrix), own)
             core.dense(name, group, values, own_labels, counts)
         return
-    if _has_dims(value) and sorted(value.dims) == sorted(axes) and len(set(axes)) == len(axes):
-        value = value.transpose(*axes)
+    if _has_dims(value):
+        value = value.transpose(*(value.dims[place] for place in order_of(value.dims, axes, letters)))
     if is_labels and (_is_labelled(value) or _holds_text(value)):
         _add_words(core, name, group, value)
         return
@@ -206,6 +233,24 @@ def _names_of(axes, letters):
     return [letter if axes.count(axis) > 1 else axis for axis, letter in zip(axes, letters)]
 
 
+def _axes_of(names, axes, letters):
+    """Which axis each of these names is: the one that it is called like, or whose letter it is; where there are as many names as axes, the others are the
+    rest of them in order, else ``None``. And whether all are called so."""
+    found = [name if name in axes else letters.get(name) for name in names]
+    is_called = None not in found
+    if len(found) == len(axes):
+        rest = [axis for axis in axes if axis not in found]
+        found = [rest.pop(0) if own is None and rest else own for own in found]
+    return found, is_called
+
+
+def order_of(dims, axes, letters):
+    """For each axis of an array, as the program declares them, the place of the dimension that is called like it."""
+    own = _names_of(axes, letters)
+    found, _ = _axes_of(dims, own, dict(zip(letters, own)))
+    return [found.index(axis) for axis in own] if len(found) == len(own) and {*found} == {*own} else list(range(len(dims)))
+
+
 def _with_levels(name, value, axes, letters, columns):
     """A series or a frame of pandas whose index has several levels, these as columns that are called like the axes; every other value as it is.
 
@@ -226,16 +271,14 @@ def _with_levels(name, value, axes, letters, columns):
         return value.reset_index() if is_of_groups else value
     if columns is not None and columns != WIDE:
         return (value if is_frame else value.rename(value.name or name)).reset_index()
-    names = [letters.get(own, own) for own in value.index.names]
-    if all(own in axes for own in names):
-        return (value if is_frame else value.rename(name)).rename_axis(names).reset_index()
-    if levels == len(axes) and (not is_frame or value.shape[1] == 1):
-        rest = [own for own in axes if own not in names]
-        names = [own if own in axes else rest.pop(0) for own in names]
+    names, is_called = _axes_of(value.index.names, axes, letters)
+    if is_frame and is_called:
+        return value.rename_axis(names).reset_index()
+    if None not in names and (not is_frame or value.shape[1] == 1):
         series = value.iloc[:, 0] if is_frame else value
         return series.rename_axis(names).rename(name).reset_index()
     raise _core.DataError(
-        f"{name!r}: an index of {levels} levels ({', '.join(map(str, names))}), of which nothing says what they are; expected levels that are called "
+        f"{name!r}: an index of {levels} levels ({', '.join(map(str, value.index.names))}), of which nothing says what they are; expected levels that are called "
         f"like the axes {', '.join(axes)} (`.rename_axis([...])`), or one label for each row"
     )
 
@@ -258,9 +301,14 @@ def _is_table(frame, axes, letters, groups, columns):
         return True
     names = [str(own).strip().lower() for own in frame.columns]
     own = {own.lower() for own in [*axes, *letters]}
-    if any(name in own or name.endswith(("id", "ids", "idx", "index")) for name in names):
+    if any(name in own or _is_id(name) for name in names):
         return True
     return len(names) <= FEW and not all(_is_numeric(kind) for kind in frame.dtypes)
+
+
+def _is_id(name):
+    """Whether a column that is called so holds labels, as the reader of tables sees it."""
+    return name.strip().lower().endswith(("id", "ids", "idx", "index"))
 
 
 def _is_numeric(kind):
@@ -291,26 +339,27 @@ def _add_groups(core, name, frame, symbol, groups):
         _add(core, name, group, part.reset_index(drop=True) if counts else part, symbol, None)
 
 
-def _add_table(core, name, group, frame):
-    """Add a frame as a table, which is read by the rules of a file. An index that does not count is its first column."""
+def _add_table(core, name, group, frame, is_label):
+    """Add a frame as a table, which is read by the rules of a file. An index that does not count is its first column. ``is_label`` says of a column by its
+    name whether it may hold labels, so that truth values in it are words."""
     names, cells = [], []
     index = frame.index if hasattr(frame, "iloc") else None
     counts = index is not None and _counts(index)
     if index is not None and not counts:
         is_taken = index.name is None or index.name in frame.columns
         names.append("" if is_taken else str(index.name))
-        cells.append(_cells(index))
+        cells.append(_cells(index, True))
     for place, own in enumerate(frame.columns):
         names.append(str(own))
-        cells.append(_cells(frame.iloc[:, place] if hasattr(frame, "iloc") else frame[own]))
+        cells.append(_cells(frame.iloc[:, place] if hasattr(frame, "iloc") else frame[own], is_label(str(own))))
     core.table(name, group, names, cells, len(frame), counts)
 
 
-def _cells(column):
+def _cells(column, is_label):
     """A column of a table: whole numbers, doubles, or distinct texts with the one of each row."""
     array, mask = _values(column)
     kind = array.dtype.kind
-    if kind in "bi" and mask is None:
+    if (kind == "i" or kind == "b" and not is_label) and mask is None:
         return np.ascontiguousarray(array, dtype=np.int64)
     if kind == "f" and array.dtype.itemsize <= 8:
         return np.ascontiguousarray(array if mask is None else np.where(mask, np.nan, array), dtype=np.float64)
@@ -339,7 +388,7 @@ def _codes(array, mask=None):
         return codes.astype(np.uint32), [str(own) for own in distinct.tolist()]
     if array.dtype.kind == "O":
         missing |= np.fromiter((_is_missing(own) for own in array), dtype=bool, count=len(array))
-    elif array.dtype.kind in "fM":
+    elif array.dtype.kind in "fMm":
         missing |= array != array
     positions: dict = {}
     codes = np.full(len(array), MISSING, dtype=np.uint32)
@@ -368,12 +417,30 @@ def _texts(values):
                 array = coarse
                 break
         return [own.replace("T", " ") for own in np.datetime_as_string(array).tolist()]
+    if array.dtype.kind == "m":
+        return _durations(array)
     return [_text(own) for own in array.tolist()]
 
 
+def _durations(array, with_hours=False):
+    """Durations as pandas writes them to a file: days, and hours where any of them has some."""
+    day = 86_400_000_000_000
+    days, rest = np.divmod(array.astype("timedelta64[ns]").astype(np.int64), day)
+    if not with_hours and not rest.any():
+        return [f"{own} days" for own in days.tolist()]
+
+    def text(days, rest):
+        seconds, part = divmod(rest, 1_000_000_000)
+        clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        digits = f".{part // 1000:06}" if part % 1000 == 0 else f".{part:09}"
+        return f"{days} days {'+' if days < 0 else ''}{clock}{digits if part else ''}"
+
+    return [text(*own) for own in zip(days.tolist(), rest.tolist())]
+
+
 def _text(value):
-    if isinstance(value, (float, np.floating)) and float(value).is_integer() and abs(value) < 1e16:
-        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return _core.format_number(float(value))
     if isinstance(value, bytes):
         try:
             value = value.decode("utf-8")
@@ -389,7 +456,17 @@ def _listed(labels):
     labels = list(labels)
     if labels and all(is_moment(own) for own in labels):
         return _texts(np.array(labels, dtype="datetime64[ns]"))
+    if labels and all(is_duration(own) for own in labels):
+        return _texts(np.array([np.timedelta64(own) for own in labels], dtype="timedelta64[ns]"))
     return [_text(own) for own in labels]
+
+
+def file_name(label):
+    """A label as names of files have it."""
+    if label in ("", ".", ".."):
+        return "%" + "".join(f"{own:02X}" for own in label.encode())
+    is_kept = lambda own: own not in "/\\" and not (ord(own) < 32 or 127 <= ord(own) < 160)  # noqa: E731
+    return "".join(own if is_kept(own) else f"%{ord(own):02X}" for own in label)
 
 
 def is_moment(value):
@@ -397,11 +474,19 @@ def is_moment(value):
     return isinstance(value, (datetime.date, np.datetime64)) and value == value and getattr(value, "tzinfo", None) is None
 
 
+def is_duration(value):
+    """Whether it is a time between two moments."""
+    return isinstance(value, (datetime.timedelta, np.timedelta64)) and value == value
+
+
 def text_of(label, known=()):
-    """One label as a table of text has it: a moment as it is among those that are ``known``, with hours or without."""
+    """One label as a table of text has it: a moment or a duration as it is among those that are ``known``, with hours or without."""
     (text,) = _listed([label])
-    if text in known or not is_moment(label):
+    if text in known or not (is_moment(label) or is_duration(label)):
         return text
+    if is_duration(label):
+        (own,) = _durations(np.array([np.timedelta64(label)]), with_hours=True)
+        return own if own in known else text
     moment = np.datetime64(label)
     forms = (np.datetime_as_string(moment.astype(f"datetime64[{unit}]")).replace("T", " ") for unit in ("s", "ms", "us", "ns"))
     return next((own for own in forms if own in known), text)
@@ -424,13 +509,18 @@ def _add_sparse(core, name, group, value, own):
 def _holds_text(value):
     array, _ = _values(value)
     kind = array.dtype.kind
-    return kind in "USM" or (kind == "O" and any(isinstance(own, str) for own in array.ravel()))
+    return kind in "USMm" or (kind == "O" and any(isinstance(own, str) for own in array.ravel()))
 
 
 def _add_words(core, name, group, value):
-    """Add an array whose values are labels of an axis."""
+    """Add an array whose values are labels of an axis. A text that is missing in a file is so here."""
     array, mask = _values(value)
     codes, names = _codes(array, mask)
+    if array.dtype.kind in "OUS":
+        is_there = np.array([own.lower() not in ("", "na", "nan") for own in names], dtype=bool)
+        numbers = np.append(np.where(is_there, np.cumsum(is_there) - 1, MISSING), MISSING).astype(np.uint32)
+        codes = numbers[np.minimum(codes, len(names))]
+        names = [own for own, there in zip(names, is_there) if there]
     labels, counts = zip(*(_labels_of(value) or [(None, False)] * array.ndim)) if array.ndim else ((), ())
     core.words(name, group, list(array.shape), names, codes, list(labels), list(counts))
 
@@ -508,7 +598,7 @@ def _labels(index):
     if _is_range(index):
         return None, True
     array, _ = _values(index)
-    if array.dtype.kind in "OfM":
+    if array.dtype.kind in "OfMm":
         absent = next((place for place, own in enumerate(array) if _is_missing(own)), None)
         if absent is not None:
             raise _core.DataError(f"an index has {array[absent]!r} at position {absent}; expected a label for each row and column")

@@ -98,7 +98,8 @@ def fit(
         Which words of texts count, where data are texts: ``{"min_docs": 2, "max_docs": 0.5, "words": 5000, "ngrams": 2, "stem": "english",
         "stop_words": "german"}``, each as the option of the command line.
     init
-        Initial parameters: a ``Fit``, a directory, an ``.npz``, or a dictionary of arrays by ``VAR.PARAM``.
+        Initial parameters: a ``Fit``, a directory, an ``.npz``, or a dictionary of arrays by ``VAR.PARAM``, of a ragged variable each a dictionary by group.
+        Series and frames are matched with the data by their labels, arrays of NumPy are in the order of the data.
     grow
         The data have grown since the fit in ``init``: rows are matched by their labels, those that it has start there, new ones at its average
         row.
@@ -156,6 +157,7 @@ def fit(
         texts=texts,
     )
     with tempfile.TemporaryDirectory(prefix="cavi-") as scratch:
+        start, of_start = _calls.init(init, scratch, program)
         options = {
             "sweeps": sweeps,
             "tol": tol,
@@ -173,7 +175,7 @@ def fit(
             "single": precision == "f32",
             "elbo_every": elbo_every,
             "verify": verify,
-            "init": _calls.init(init, scratch),
+            "init": start,
             "grow": bool(grow),
             "checkpoint_every": _seconds(checkpoint_every, out, resume),
             "resume": None if resume is None else str(resume),
@@ -184,7 +186,7 @@ def fit(
         _, told, understood = _calls.watched(
             callback, progress, lambda own: _core.fit(program.text, program.file_name, inputs, options, str(path), own)
         )
-    tell(told, stacklevel=2)
+    tell([*of_start, *told], stacklevel=2)
     kept = {"data": own_data, "columns": columns, "labels": labels, "transpose": transpose}
     return Fit(path, _home=home, _settings=_calls.in_memory(settings), _understood=understood, _data=kept)
 
@@ -390,21 +392,17 @@ class Fit(Questions, Uncertainty):
     def top(self, name: str, n: int = 10, *, by: str = "weight", over: str | None = None):
         """The largest entries of a latent over one axis: for each position on the others a list of labels and values.
 
-        The axis is the last one, unless ``over`` names another. ``by`` is the order: ``"weight"``; ``"lift"``, by how much more frequent an entry is
-        there than in all components together; or ``"frex"``, by frequency and exclusivity.
+        The axis is the last one, unless ``over`` names another; one along which the latent runs more than once goes by its letters. ``by`` is the order:
+        ``"weight"``; ``"lift"``, by how much more frequent an entry is there than in all components together; or ``"frex"``, by frequency and exclusivity.
         """
         found = {}
         parts = _core.variables(str(self.path), name)
-        for own in parts:
-            if not own.axes:
-                raise _core.UsageError(f"`{name}` is one number")
-        over = parts[0].axes[-1][0] if over is None else over
-        for own, rows in zip(parts, _core.top(str(self.path), name, over, n, by)):
-            names = [axis for axis, _ in own.axes]
-            others = [labels for place, (_, labels) in enumerate(own.axes) if place != names.index(over)]
+        place = _place(name, parts[0], over) if parts else 0
+        for own, rows in zip(parts, _core.top(str(self.path), name, place, n, by)):
+            others = [labels for at, (_, labels) in enumerate(own.axes) if at != place]
             group = "/".join(label for _, label in own.group)
-            for entries, place in zip(rows, np.ndindex(*map(len, others))):
-                key = tuple(([group] if group else []) + [labels[at] for labels, at in zip(others, place)])
+            for entries, at in zip(rows, np.ndindex(*map(len, others))):
+                key = tuple(([group] if group else []) + [labels[position] for labels, position in zip(others, at)])
                 found[key[0] if len(key) == 1 else key] = entries
         return found
 
@@ -548,6 +546,23 @@ class Fit(Questions, Uncertainty):
         text.write(f"<p>{self.summary['model']}: {'converged' if self.converged else 'not converged'} after {self.sweeps} sweeps, ")
         text.write(f"ELBO {self.elbo:.6f}</p>")
         return text.getvalue()
+
+
+def _place(name, variable, over):
+    """Which of the axes of a variable ``over`` names: by its name, or by its letter where there are several of one name. Without it the last."""
+    axes = [axis for axis, _ in variable.axes]
+    if not axes:
+        raise _core.UsageError(f"`{name}` is one number")
+    if over is None:
+        return len(axes) - 1
+    for names in (variable.columns, axes):
+        if names.count(over) == 1:
+            return names.index(over)
+    if over in axes:
+        letters = [own for own, axis in zip(variable.columns, axes) if axis == over and own != over]
+        ways = " or ".join(f"over={own!r}" for own in letters) or "no `over` for the last of them"
+        raise _core.UsageError(f"over={over!r}: `{name}` runs along {over} more than once; expected {ways}")
+    raise _core.UsageError(f"over={over!r}: `{name}` has no such axis; expected one of {', '.join(variable.columns)}")
 
 
 def _stamp(path):

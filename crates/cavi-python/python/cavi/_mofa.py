@@ -167,13 +167,8 @@ def _by_column(table):
 def _scale(fit, name, view):
     """What the program divided the data of a view by, if it did."""
     file = fit.path / "standardised" / f"{name}.scale"
-    file = file / f"{_file_name(view)}.npy" if view is not None else file.with_name(file.name + ".npy")
+    file = file / f"{_data.file_name(view)}.npy" if view is not None else file.with_name(file.name + ".npy")
     return np.load(file).reshape(-1) if file.is_file() else None
-
-
-def _file_name(label):
-    """A label as names of files have it."""
-    return "".join(f"%{ord(own):02X}" if own in "/\\%" or ord(own) < 32 else own for own in label)
 
 
 def _matrices(fit, data, symbol, labels, is_ragged):
@@ -246,7 +241,7 @@ def _belongs(groups, data, rows):
             raise _core.UsageError(f"groups={groups!r} names a column of `obs`, and the data that are given have none of this name")
         groups = data.obs[groups]
     if hasattr(groups, "index") and hasattr(groups, "iloc"):
-        own = {str(label): str(value) for label, value in zip(groups.index, groups)}
+        own = {label: str(value) for label, value in zip(_data._texts(groups.index), groups)}
         absent = [label for label in rows if label not in own]
         if absent:
             raise _core.DataError(f"groups: there is no group of {absent[0]!r}")
