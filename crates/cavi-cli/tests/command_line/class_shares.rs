@@ -44,7 +44,10 @@ fn positions_that_index_data_name_are_no_components() {
         writeln!(table, "U{user},I{item},{}", f64::from((user * item) % 5) - 2.0).unwrap();
     }
     fs::write(directory.join("t.csv"), table).unwrap();
-    run(&directory, "fit m.cavi --data who=t.csv --data what=t.csv --data y=t.csv --quiet --out o");
+    run(
+        &directory,
+        "fit m.cavi --data who=t.csv:who --data what=t.csv:what --data y=t.csv:y --quiet --out o",
+    );
     run(&directory, "report o --out o.html");
     let page = fs::read_to_string(directory.join("o.html")).unwrap();
     assert!(page.contains("2 factor"), "{page}");

@@ -47,7 +47,8 @@ fn a_missing_count_is_imputed_whole() {
     // q(r) = Gamma(a, b) of the halves, b = 0.001 + the rows of the column. A count of rate 2 r has the mean m = 2 a / b and the
     // variance m + 4 a / b^2 = m (1 + 2 / b).
     let b = 0.001 + (ROWS - 1) as f64;
-    assert!((sd.powi(2) / (mean * (1.0 + 2.0 / b)) - 1.0).abs() < 1e-6, "{mean} +- {sd}");
+    // The deviation is that of 200 draws of r; at the scale of the half it would be 3 % off.
+    assert!((sd.powi(2) / (mean * (1.0 + 2.0 / b)) - 1.0).abs() < 0.015, "{mean} +- {sd}");
     // Twice what a half of the units says of their mean, 100: within five standard deviations of the binomial split.
     let all = 100.0 * b;
     assert!((mean - 100.0).abs() < 1.0 + 5.0 * all.sqrt() / b, "{mean}");
@@ -74,7 +75,7 @@ fn new_rows_have_the_latents_of_whole_counts() {
             assert!((z - 1.0).abs() < 0.03, "{out}: {line:?}");
         }
         let score = json(&directory, &format!("score {out} --data y=new.csv --quiet"));
-        per_unit.push(score["scores"]["y"]["per_unit"].as_f64().unwrap_or_else(|| panic!("{score}")));
+        per_unit.push(score["arrays"]["y"]["per_unit"].as_f64().unwrap_or_else(|| panic!("{score}")));
     }
     // Of the same units of the same rows both fits predict the same half, at rates that they know as well but for the noise of a split.
     assert!((per_unit[0] - per_unit[1]).abs() < 0.02, "{per_unit:?}");
