@@ -88,8 +88,8 @@ fn a_list_of_edges_has_the_fit_of_the_whole_matrix() {
         (
             "senders and receivers",
             "binary",
-            "s[i] ~ Normal(-1, sd = 1)\nr[j] ~ Normal(-1, sd = 1)\n".to_owned(),
-            "Bernoulli(logit = s[i] + r[j])",
+            "c ~ Normal(0, sd = 1)\ns[i] ~ Normal(0, sd = 1)\nr[j] ~ Normal(0, sd = 1)\n".to_owned(),
+            "Bernoulli(logit = c + s[i] + r[j])",
         ),
         (
             "social relations",

@@ -44,7 +44,7 @@ impl<'a> Lowering<'a, '_> {
         let held = target.is_some() || outer.1;
         (self.streaming, self.holding) = (streaming, streaming && held);
         let square = match streaming {
-            true => self.sum(&self.unrestricted(&own.square), &domain, None),
+            true => self.sum(&self.unrestricted(id), &domain, None),
             false => self.sum(&own.square, &domain, None),
         };
         (self.streaming, self.holding) = outer;
@@ -87,7 +87,7 @@ impl<'a> Lowering<'a, '_> {
             return Ok(None);
         }
         let map: Substitution = own.plates.iter().copied().zip(plates.iter().cloned()).collect();
-        let square = self.unrestricted(&own.square);
+        let square = self.unrestricted(id);
         let terms = square.terms.iter().map(|term| substitute(&mut self.symbols, term, &map));
         let square = Sum { terms: terms.collect() };
         let symbols = &self.symbols;
@@ -107,13 +107,19 @@ impl<'a> Lowering<'a, '_> {
         Ok(Some((node, innermost.into_iter().map(Subscript::Letter).collect())))
     }
 
-    /// A square without the restriction to some of its entries: the others are read nowhere, or taken off again, so that they may be
-    /// anything finite.
-    fn unrestricted(&self, square: &Sum) -> Sum {
-        let mut free = square.clone();
-        let restricts = |factor: &Factor| matches!(factor.atom, Atom::Different(..) | Atom::Less(..));
-        free.terms.iter_mut().for_each(|term| term.factors.retain(|factor| !restricts(factor)));
-        if free.terms.iter().any(|term| self.has_pole(term)) { square.clone() } else { free }
+    /// The square of an auxiliary variable without the restriction to some of its copies: the others are read nowhere, or taken off again,
+    /// so that they may be anything finite.
+    fn unrestricted(&self, id: AuxiliaryId) -> Sum {
+        let own = self.equations.auxiliary(id);
+        let is_plate =
+            |subscript: &Subscript| own.plates.iter().any(|plate| *subscript == Subscript::Letter(*plate));
+        let restricts = |factor: &Factor| match &factor.atom {
+            Atom::Different(left, right) | Atom::Less(left, right) => is_plate(left) && is_plate(right),
+            _ => false,
+        };
+        let mut free = own.square.clone();
+        drop_factors(&mut free, &restricts);
+        if free.terms.iter().any(|term| self.has_pole(term)) { own.square.clone() } else { free }
     }
 
     /// An auxiliary variable that stands at the listed entries of an array has no copy elsewhere, and so none by one letter
@@ -234,6 +240,15 @@ impl<'a> Lowering<'a, '_> {
             })?;
             (listed && bound.has_missing()).then_some((*array, letters))
         })
+    }
+}
+
+/// Takes factors out of a sum, and of the sums in it.
+fn drop_factors(sum: &mut Sum, is_dropped: &dyn Fn(&Factor) -> bool) {
+    for term in &mut sum.terms {
+        term.factors.retain(|factor| !is_dropped(factor));
+        let nested = term.factors.iter_mut().flat_map(|factor| factor.atom.nested_mut());
+        nested.for_each(|sum| drop_factors(sum, is_dropped));
     }
 }
 
