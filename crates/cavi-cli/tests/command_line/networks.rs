@@ -8,6 +8,9 @@ use crate::common::{cavi, scratch, text};
 
 const NODES: usize = 300;
 
+/// A restriction as it is written, and the pairs that it keeps.
+type Pairs<'a> = (&'a str, &'a dyn Fn(usize, usize) -> bool);
+
 /// Values at some 2,000 of all pairs, in any order.
 fn listed() -> Vec<(usize, usize, f64)> {
     let mut found = Vec::new();
@@ -99,8 +102,7 @@ fn a_list_of_edges_has_the_fit_of_the_whole_matrix() {
         ),
         ("trials", "count", format!("{blocks}p[k, l] ~ Beta(1, 1)\n"), "Binomial(5, p[z[i], z[j]])"),
     ];
-    let pairs: [(&str, &dyn Fn(usize, usize) -> bool); 3] =
-        [("", &|_, _| true), (", i != j", &|i, j| i != j), (", i < j", &|i, j| i < j)];
+    let pairs: [Pairs; 3] = [("", &|_, _| true), (", i != j", &|i, j| i != j), (", i < j", &|i, j| i < j)];
     for (restriction, kept) in pairs {
         let directory = scratch(&format!("networks{}", restriction.replace([' ', ',', '!', '='], "")));
         for (name, support, prior, family) in &cases {
