@@ -11,7 +11,7 @@
 //! fit; what is given decides the row's own latents, and the rest is scored. Missing entries of data that it reads are latents of the row
 //! too, but for a class of the entry alone, which is summed out by its statement. An array whose statement reads none is scored as it is.
 //! Counts at a rate have an exposure then, the share of their units that is given in units of the share that the fit was given
-//! ([`super::exposure`]).
+//! (`exposure`).
 //!
 //! **Several fits.** The rows are bound once, along the axes of the first fit; every fit's q is read along the same axes, by label,
 //! so that all of them are given and predict the same entries. Each fits the rows' own latents for itself.
