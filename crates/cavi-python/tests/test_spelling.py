@@ -6,6 +6,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from programs import SCHOOL
 
 import cavi
 
@@ -18,16 +19,6 @@ data m[d, r] : count, absent = 0
 a[d] ~ Gamma(1, rate = 1)
 n[d, r] ~ Poisson(a[d])
 m[d, r] ~ Poisson(a[d])
-"""
-GROUPS = """
-axis obs[i]
-axis group[g]
-data x[i] : real
-data t[i] : index group, absent = NA
-m[g] ~ Normal(0, sd = 10)
-pi[:g] ~ Dirichlet(1)
-t[i] ~ Categorical(pi)
-x[i] ~ Normal(m[t[i]], sd = 1)
 """
 
 
@@ -84,17 +75,17 @@ def test_truth_values_stay_numbers_where_numbers_stand():
         assert cavi.fit(single, y=own)["p"].mean == pytest.approx(4 / 6)
 
 
-@pytest.mark.parametrize("form", [lambda own: own, lambda own: own.to_frame("t"), lambda own: own.astype(object), lambda own: own.rename("t").reset_index(drop=True)])
+@pytest.mark.parametrize("form", [lambda own: own, lambda own: own.to_frame("at"), lambda own: own.astype(object), lambda own: own.rename("at").reset_index(drop=True)])
 def test_truth_values_are_the_same_classes_in_a_series_and_in_a_frame(form):
-    fit = cavi.fit(GROUPS, x=[1.0, 2.0, 3.0], t=form(pd.Series([True, False, True])), seed=0)
-    assert fit.axis("group") == ["True", "False"]
+    fit = cavi.fit(SCHOOL, y=[1.0, 2.0, 3.0], at=form(pd.Series([True, False, True])), seed=0)
+    assert fit.axis("school") == ["True", "False"]
 
 
 def test_a_duration_that_is_missing_is_missing():
     durations = pd.Series(pd.to_timedelta([1, 2, None], unit="D"))
-    for own in (durations, durations.to_frame("t"), durations.to_numpy()):
-        fit = cavi.fit(GROUPS, x=[1.0, 2.0, 3.0], t=own, seed=0)
-        assert fit.axis("group") == ["1 days", "2 days"]
+    for own in (durations, durations.to_frame("at"), durations.to_numpy()):
+        fit = cavi.fit(SCHOOL, y=[1.0, 2.0, 3.0], at=own, seed=0)
+        assert fit.axis("school") == ["1 days", "2 days"]
     rows = pd.Series([1.0, 2.0], index=pd.to_timedelta(["1 days", "2 days"]))
     fit = cavi.fit("axis row[n]\ndata x[n] : real\nm[n] ~ Normal(0, sd = 1)\nx[n] ~ Normal(m[n], sd = 1)\n", x=rows)
     assert fit.axis("row") == ["1 days", "2 days"]
@@ -105,14 +96,14 @@ def test_a_duration_that_is_missing_is_missing():
 @pytest.mark.parametrize("word", ["NA", "", "nan", "NaN", "na", " NA "])
 def test_words_for_nothing_are_missing_wherever_classes_stand(word, tmp_path):
     series = pd.Series([word, "a", "b", "a"])
-    series.rename("t").to_csv(tmp_path / "t.csv", index=False, na_rep="NA")
-    forms = [series, series.to_frame("t"), series.tolist(), series.to_numpy(), series.to_numpy(dtype="U4"), series.astype("category"), tmp_path / "t.csv"]
-    fits = [cavi.fit(GROUPS, x=[1.0, 2.0, 3.0, 2.5], t=own, seed=0) for own in forms]
+    series.rename("at").to_csv(tmp_path / "at.csv", index=False, na_rep="NA")
+    forms = [series, series.to_frame("at"), series.tolist(), series.to_numpy(), series.to_numpy(dtype="U4"), series.astype("category"), tmp_path / "at.csv"]
+    fits = [cavi.fit(SCHOOL, y=[1.0, 2.0, 3.0, 2.5], at=own, seed=0) for own in forms]
     for fit in fits:
-        assert fit.axis("group") == ["a", "b"]
+        assert fit.axis("school") == ["a", "b"]
         assert fit.elbo == fits[0].elbo
     with pytest.raises(cavi.CaviError, match="missing"):
-        cavi.fit(GROUPS.replace(", absent = NA", ""), x=[1.0, 2.0, 3.0, 2.5], t=series)
+        cavi.fit(SCHOOL.replace(", absent = NA", ""), y=[1.0, 2.0, 3.0, 2.5], at=series)
 
 
 @pytest.mark.parametrize(
