@@ -1,8 +1,10 @@
 //! What is fixed during a run: equations, data, layouts, and the places of latents and statistics.
 
+use std::borrow::Cow;
+
 use cavi_algebra::evaluate::{Accumulator, Assignment, Environment};
 use cavi_algebra::{
-    Addend, ArrayId, Block, BlockId, Elementary, Equations, LetterId, Mode, SiteId, Statistic, Symbols, dedup,
+    Addend, ArrayId, Block, BlockId, Elementary, Equations, LetterId, Mode, SiteId, Statistic, Symbols,
 };
 use cavi_families::observed::at_value;
 use cavi_families::{Expectation, Extent, Posterior};
@@ -279,17 +281,17 @@ impl Place {
     }
 
     /// The statistic as the family names it.
-    fn named(&self, statistic: &Statistic) -> Statistic {
+    fn named<'a>(&self, statistic: &'a Statistic) -> Cow<'a, Statistic> {
         if !self.one_vector() {
-            return statistic.clone();
+            return Cow::Borrowed(statistic);
         }
-        statistic.of_one_vector()
+        Cow::Owned(statistic.of_one_vector())
     }
 
     /// Which statistic of the family this is.
     pub fn statistic(&self, statistic: &Statistic) -> Option<usize> {
         let named = self.named(statistic);
-        self.statistics.iter().position(|own| own.statistic == named)
+        self.statistics.iter().position(|own| own.statistic == *named)
     }
 
     /// The elements that the slots of a statistic name, one for each elementary function of a sliced variable.
@@ -384,33 +386,30 @@ impl Place {
         elements: &[usize],
     ) -> f64 {
         let named = self.named(statistic);
-        let answer = |wanted: &Statistic, elements: &[usize]| -> Option<f64> {
-            let which = self.expectations.iter().position(|own| own.statistic == *wanted)?;
+        let answer = |wanted: &[(u8, Elementary)], elements: &[usize]| -> Option<f64> {
+            let which = self.expectations.iter().position(|own| own.statistic.0 == wanted)?;
             let extent = self.expectations[which].extent;
-            if extent == Extent::Vector && dedup(elements.to_vec()).len() > 1 {
+            if extent == Extent::Vector && elements.iter().any(|own| *own != elements[0]) {
                 // A vector of variances: different elements are independent.
                 return Some(0.0);
             }
             Some(columns[which][self.span(extent, row)][self.within(extent, elements)])
         };
-        let power = |member: u8, power: i32| Statistic(vec![(member, Elementary::Power(power))]);
-        let pair =
-            |member: u8, elementary: Elementary| Statistic(vec![(member, elementary), (member, elementary)]);
-        let ends = |elements: &[usize]| -> (Vec<usize>, Vec<usize>) {
-            let half = elements.len().div_ceil(2);
-            (elements[..half].to_vec(), elements[elements.len() - half..].to_vec())
-        };
-        let derived = match *named.0.as_slice() {
+        let power = |member: u8, power: i32| [(member, Elementary::Power(power))];
+        let pair = |member: u8, elementary: Elementary| [(member, elementary), (member, elementary)];
+        let half = elements.len().div_ceil(2);
+        let (left, right) = (&elements[..half], &elements[elements.len() - half..]);
+        let named = named.0.as_slice();
+        let derived = match *named {
             // E x_k x_l = E x_k E x_l + Cov_kl. It goes before a direct answer, since a matrix column is shared by the
             // rows of a group, and only their covariance is.
             [(member, Elementary::Power(1)), (other, Elementary::Power(1))] if member == other => {
-                let (left, right) = ends(elements);
-                let mean = |elements: &[usize]| answer(&power(member, 1), elements);
+                let mean = |elements| answer(&power(member, 1), elements);
                 let covariance = answer(&pair(member, Elementary::Centred), elements);
-                mean(&left).zip(mean(&right)).zip(covariance).map(|((left, right), both)| left * right + both)
+                mean(left).zip(mean(right)).zip(covariance).map(|((left, right), both)| left * right + both)
             }
             // E x^2 = (E x)^2 + Var
-            [(member, Elementary::Power(2))] if answer(&named, elements).is_none() => {
+            [(member, Elementary::Power(2))] if answer(named, elements).is_none() => {
                 let twice = [elements, elements].concat();
                 let mean = answer(&power(member, 1), elements);
                 let variance = answer(&pair(member, Elementary::Centred), &twice);
@@ -418,12 +417,11 @@ impl Place {
             }
             // Var = E x^2 - (E x)^2
             [(member, Elementary::Centred), (other, Elementary::Centred)]
-                if member == other && answer(&named, elements).is_none() =>
+                if member == other && answer(named, elements).is_none() =>
             {
-                let (left, right) = ends(elements);
                 if left == right {
-                    let mean = answer(&power(member, 1), &left);
-                    let square = answer(&power(member, 2), &left);
+                    let mean = answer(&power(member, 1), left);
+                    let square = answer(&power(member, 2), left);
                     mean.zip(square).map(|(mean, square)| square - mean * mean)
                 } else {
                     None
@@ -431,16 +429,11 @@ impl Place {
             }
             // An index variable has one value.
             [(member, Elementary::Indicator), (other, Elementary::Indicator)] if member == other => {
-                let (left, right) = ends(elements);
-                if left == right {
-                    answer(&Statistic(vec![(member, Elementary::Indicator)]), &left)
-                } else {
-                    Some(0.0)
-                }
+                if left == right { answer(&[(member, Elementary::Indicator)], left) } else { Some(0.0) }
             }
             _ => None,
         };
-        derived.or_else(|| answer(&named, elements)).unwrap_or_else(|| {
+        derived.or_else(|| answer(named, elements)).unwrap_or_else(|| {
             let family = self.family.name();
             unreachable!(
                 "the derivation asks only for expectations that the family answers: {family}, {named:?}"
