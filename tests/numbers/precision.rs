@@ -78,7 +78,7 @@ fn every_program_as_in_doubles() {
             let shape = Shape { smallest: 18, largest: 20, missing: 0.1, ..Shape::small(sparse) };
             let bound = thinned(random_bound(&program.model, shape, &mut rng));
             let from = start(&program.equations, &bound, seed + 100);
-            match check(&program, &bound, &from, 5) {
+            match check(&program, &bound, &from, 3) {
                 Ok(Some(true)) => {
                     stored.insert(program.name.clone());
                 }

@@ -20,8 +20,8 @@ use crate::straight_line::digamma;
 const CLOSE: f64 = 1e-8;
 /// Sweeps of a fit between two looks at whether it still moves, and how many looks there are at most. Every other look is at
 /// what accelerated sweeps have left.
-const SWEEPS: u64 = 300;
-const LOOKS: usize = 6;
+const SWEEPS: u64 = 150;
+const LOOKS: usize = 10;
 /// A fit whose parameters change by less than this in [`SWEEPS`] ordinary sweeps stands still.
 const STILL: f64 = 1e-11;
 
@@ -134,7 +134,7 @@ fn projected(program: &Program, inputs: &Inputs, directory: &Path, axis: &str) -
     let stored = stored(program);
     let (compiled, _) = cavi::session::open(&program.text, &program.name, inputs)?;
     let rows = project::bind(compiled, inputs, &stored, directory, Some(axis))?;
-    rows.fit(&settings(3 * SWEEPS), &mut |_| Control::Continue)
+    rows.fit(&settings(6 * SWEEPS), &mut |_| Control::Continue)
 }
 
 /// The labels of the axis and of those ragged in it become others: no row is known then.

@@ -10,7 +10,7 @@ use cavi::checkpoint::{Checkpoints, Found, find};
 use cavi::{Cluster, Control, Error, Exchange, Fit, Precision, Problem, Settings, prepare};
 use cavi_algebra::AxisId;
 use cavi_executor::{Bound, BoundArray, BoundAxis};
-use cavi_tests::support::{Neighbour, Program, Shape, programs, random_bound};
+use cavi_tests::support::{Neighbour, Program, Shape, programs, random_bound, thorough};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -104,35 +104,33 @@ fn every_second_program(from: usize) {
                 _ => {}
             }
             let whole = fit(&problem, &plain, None, go_on());
-            for shards in [1, 3, 5] {
-                let shards = problem.shards(&format!("{}={shards}", axis.name)).expect("the axis is there");
-                let own = Settings { shards: Some(shards), ..plain.clone() };
-                let found = fit(&problem, &own, None, go_on());
-                match (&whole, &found) {
-                    (Ok(whole), Ok(found)) => {
-                        let rows = whole.trace.iter().zip(&found.trace);
-                        let tolerance = if program.climbs() { 1e-5 } else { 1e-9 };
-                        let differs = |(one, other): (&cavi::TraceRow, &cavi::TraceRow)| {
-                            let (Some(one), Some(other)) = (one.elbo, other.elbo) else { return false };
-                            let size = one.abs().max(100.0);
-                            one != other
-                                && ((one - other).is_nan() || (one - other).abs() > 10.0 * tolerance * size)
-                        };
-                        if whole.trace.len() != found.trace.len() || rows.clone().any(differs) {
-                            let elbos = |own: &Fit| own.trace.iter().map(|row| row.elbo).collect::<Vec<_>>();
-                            wrong.push(format!("{name}: {:?}\n{:?}", elbos(whole), elbos(found)));
-                        }
-                    }
-                    (Err(_), Err(_)) => {}
-                    (one, other) => wrong.push(format!(
-                        "{name}: {:?}, {:?}",
-                        one.as_ref().err().map(ToString::to_string),
-                        other.as_ref().err().map(ToString::to_string)
-                    )),
-                }
-                fitted += 1;
-            }
+            // Other numbers of shards are those of `shards.rs`.
             let shards = problem.shards(&format!("{}=3", axis.name)).expect("the axis is there");
+            let own = Settings { shards: Some(shards.clone()), ..plain.clone() };
+            let found = fit(&problem, &own, None, go_on());
+            match (&whole, &found) {
+                (Ok(whole), Ok(found)) => {
+                    let rows = whole.trace.iter().zip(&found.trace);
+                    let tolerance = if program.climbs() { 1e-5 } else { 1e-9 };
+                    let differs = |(one, other): (&cavi::TraceRow, &cavi::TraceRow)| {
+                        let (Some(one), Some(other)) = (one.elbo, other.elbo) else { return false };
+                        let size = one.abs().max(100.0);
+                        one != other
+                            && ((one - other).is_nan() || (one - other).abs() > 10.0 * tolerance * size)
+                    };
+                    if whole.trace.len() != found.trace.len() || rows.clone().any(differs) {
+                        let elbos = |own: &Fit| own.trace.iter().map(|row| row.elbo).collect::<Vec<_>>();
+                        wrong.push(format!("{name}: {:?}\n{:?}", elbos(whole), elbos(found)));
+                    }
+                }
+                (Err(_), Err(_)) => {}
+                (one, other) => wrong.push(format!(
+                    "{name}: {:?}, {:?}",
+                    one.as_ref().err().map(ToString::to_string),
+                    other.as_ref().err().map(ToString::to_string)
+                )),
+            }
+            fitted += 1;
             let settings = Settings { shards: Some(shards), ..varied.clone() };
             let expected = said(fit(&problem, &settings, None, go_on()));
             let threads = Settings { threads: 3, ..settings.clone() };
@@ -141,7 +139,8 @@ fn every_second_program(from: usize) {
             }
             // Each process has a shard.
             let positions = problem.binding.bound.size(AxisId::from(number));
-            for processes in [2, 3].into_iter().filter(|own| *own <= positions) {
+            let numbers = if thorough() { 2..=3 } else { 2 + number % 2..=2 + number % 2 };
+            for processes in numbers.filter(|own| *own <= positions) {
                 if said(over(processes, &problem, &settings, None, go_on())) != expected {
                     wrong.push(format!("{name}: other bits in {processes} processes"));
                 }

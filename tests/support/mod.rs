@@ -22,7 +22,7 @@ pub use generate::generate;
 pub use given::{bound_of, column};
 pub use meeting::Neighbour;
 pub use points::Points;
-pub use programs::{Program, compile, inline_programs, programs};
+pub use programs::{Program, compile, inline_programs, programs, thorough};
 pub use sketch::Sketch;
 
 pub use cavi_verification::{

@@ -1,6 +1,7 @@
 //! Programs to try: those in folders, and some that stand here.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use cavi_algebra::{Equations, Mode};
 use cavi_executor::{Item, Schedule, Step};
@@ -98,12 +99,23 @@ impl Program {
     }
 }
 
+/// Whether tests go through all variants of their runs (`CAVI_THOROUGH=1`, which `tests/long/thorough` says), not some of them.
+pub fn thorough() -> bool {
+    std::env::var_os("CAVI_THOROUGH").is_some()
+}
+
 /// Every program of `tests/models` and `examples`, and those of this file.
 ///
 /// # Panics
 ///
 /// Where a program does not compile.
 pub fn programs() -> Vec<Program> {
+    // They are compiled once for all tests of a process.
+    static ALL: OnceLock<Vec<Program>> = OnceLock::new();
+    ALL.get_or_init(compiled).clone()
+}
+
+fn compiled() -> Vec<Program> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = cavi_files_in(&root.join("models"));
     files.extend(cavi_files_in(&root.join("../examples")));

@@ -9,6 +9,7 @@
 mod ascend;
 mod context;
 mod coordinates;
+mod held;
 mod infinite;
 mod reset;
 mod state;
@@ -27,6 +28,7 @@ use crate::schedule::{Item, Schedule, Step};
 use crate::trouble::Trouble;
 use cavi_families::kept::lend;
 use context::{Context, Place, assignment, unflat};
+use held::Held;
 use infinite::{Common, Whole};
 use state::{Concrete, Partition, State, View, row_of};
 
@@ -35,7 +37,7 @@ pub struct Interpreter<'a> {
     context: Context<'a>,
     now: State,
     /// The state at the last refresh of the allocations.
-    held: State,
+    held: Held,
 }
 
 /// Which coefficients of a block are meant.
@@ -74,7 +76,7 @@ impl<'a> Interpreter<'a> {
             }
         }
         let now = State::new(&context, parameters);
-        let held = now.clone();
+        let held = Held::new(now.clone());
         let mut interpreter = Interpreter { context, now, held };
         for index in 0..equations.blocks.len() {
             let id = BlockId::from(index);
@@ -135,20 +137,21 @@ impl<'a> Interpreter<'a> {
 
     /// Brings all allocations, and implicit factors, to their optimum for the current q.
     pub fn refresh(&mut self) -> Result<(), Trouble> {
-        self.held = self.refreshed()?;
+        self.held = Held::new(self.refreshed()?);
         Ok(())
     }
 
     /// The current state with implicit factors at their optimum.
     fn refreshed(&self) -> Result<State, Trouble> {
         let mut state = self.now.clone();
+        let held = Held::new(self.now.clone());
         for (index, block) in self.context.equations.blocks.iter().enumerate() {
             if block.mode == Mode::Implicit {
                 let id = BlockId::from(index);
                 let view = View {
                     context: &self.context,
                     now: &self.now,
-                    held: &self.now,
+                    held: &held,
                     partition: Partition::Optimal,
                 };
                 state.implicit[index] = self.described(&view, id, Which::All, None)?;
@@ -573,7 +576,8 @@ impl<'a> Interpreter<'a> {
     /// The sum of their absolute values is the scale at which the bound may fall by rounding.
     pub fn elbo_terms(&self) -> Vec<f64> {
         match self.refreshed() {
-            Ok(held) => {
+            Ok(state) => {
+                let held = Held::new(state);
                 let view = View {
                     context: &self.context,
                     now: &self.now,
@@ -619,7 +623,7 @@ impl<'a> Interpreter<'a> {
             return None;
         }
         let family = place.family;
-        let state = if block.mode == Mode::Implicit { view.held } else { view.now };
+        let state = if block.mode == Mode::Implicit { view.held.state() } else { view.now };
         let columns = state.columns(&self.context, id);
         let batch = place.layout.batch();
         let mut entropy = vec![0.0; batch.rows];

@@ -8,6 +8,7 @@ use cavi_families::observed::at_value;
 use cavi_families::{Extent, functions, views};
 
 use super::context::{Context, Place, assignment, flat, log_sum_exp};
+use super::held::Held;
 use super::infinite::Whole;
 use crate::layout::Parameters;
 
@@ -36,7 +37,7 @@ pub enum Partition {
 pub struct View<'a> {
     pub context: &'a Context<'a>,
     pub now: &'a State,
-    pub held: &'a State,
+    pub held: &'a Held,
     pub partition: Partition,
 }
 
@@ -119,7 +120,7 @@ impl<'a> View<'a> {
         elements: &[usize],
     ) -> f64 {
         let (block, place) = self.context.block(id);
-        let state = if block.mode == Mode::Implicit { self.held } else { self.now };
+        let state = if block.mode == Mode::Implicit { self.held.state() } else { self.now };
         place.expectation(&state.expectations[id.index()], statistic, row, elements)
     }
 
@@ -176,7 +177,7 @@ impl<'a> View<'a> {
 
     /// Everything at the last refresh.
     fn at_refresh(&self) -> View<'a> {
-        View { context: self.context, now: self.held, held: self.held, partition: Partition::Optimal }
+        View { context: self.context, now: self.held.state(), held: self.held, partition: Partition::Optimal }
     }
 }
 
@@ -233,7 +234,9 @@ impl Environment for View<'_> {
         for (letter, position) in addend.letters.iter().zip(categories) {
             assignment.assign(symbols, &then, *letter, *position);
         }
-        let all = then.weights_by(site, plates, &|addend| self.context.allocated(site, addend));
+        let all = self.held.log_weights(site, plates, || {
+            then.weights_by(site, plates, &|addend| self.context.allocated(site, addend))
+        });
         if all.len() == 1 {
             // A sum of one category leaves no choice, whatever its weight.
             return 1.0;
@@ -264,7 +267,7 @@ impl Environment for View<'_> {
     fn auxiliary(&self, id: AuxiliaryId, plates: &[usize]) -> f64 {
         match self.partition {
             Partition::Optimal => self.square(id, plates),
-            Partition::Held => self.at_refresh().square(id, plates),
+            Partition::Held => self.held.square(id, plates, || self.at_refresh().square(id, plates)),
         }
         .max(0.0)
         .sqrt()
