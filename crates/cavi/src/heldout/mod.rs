@@ -61,6 +61,7 @@ pub use request::{Asked, Request};
 use request::{Asking, requested};
 pub use units::log_scale;
 
+pub(crate) use units::log_scales;
 /// How a block of q is drawn.
 pub(crate) fn sources(equations: &Equations, bound: &Bound, block: BlockId) -> Drawn {
     Drawn::new(equations, bound, block)
@@ -352,6 +353,35 @@ fn at_entries(problem: &Problem, hidden: &mut Hidden) -> Result<(), DataError> {
 }
 
 /// How well a fit predicts what it was not given, one score an array.
+/// What is held out with a coordinate for each dimension: of slices that are held out as a whole the elements one by one.
+pub(crate) fn by_element(problem: &Problem, hidden: &Hidden) -> Hidden {
+    let symbols = &problem.equations.symbols;
+    let array = symbols.array(hidden.array);
+    if hidden.coordinates.len() == array.letters.len() {
+        return hidden.clone();
+    }
+    let shape = problem.binding.bound.shape(symbols, hidden.array);
+    let within: Vec<usize> = (0..shape.len()).filter(|dimension| array.slice[*dimension]).collect();
+    let sizes: Vec<usize> = within.iter().map(|dimension| shape[*dimension]).collect();
+    let width: usize = sizes.iter().product::<usize>().max(1);
+    let column = |dimension: usize| -> Vec<u32> {
+        let position = |entry: usize| match within.iter().position(|own| *own == dimension) {
+            Some(place) => unflat(&sizes, entry % width)[place] as u32,
+            None => {
+                let place = (0..dimension).filter(|own| !within.contains(own)).count();
+                hidden.coordinates[place][entry / width]
+            }
+        };
+        (0..hidden.values.len()).map(position).collect()
+    };
+    let weights = |own: &Vec<f64>| own.iter().flat_map(|own| std::iter::repeat_n(*own, width)).collect();
+    Hidden {
+        coordinates: (0..shape.len()).map(column).collect(),
+        weights: hidden.weights.as_ref().map(weights),
+        ..hidden.clone()
+    }
+}
+
 ///
 /// # Errors
 /// A statement whose data have no prediction in this version, at its place.
