@@ -30,6 +30,7 @@ mod joined;
 mod large_texts;
 mod memory;
 mod mistakes;
+mod metrics_by_hand;
 mod multiplicity;
 mod networks;
 mod options;
