@@ -32,11 +32,13 @@ struct Axis {
 }
 
 impl Components {
-    /// Those of latents with these means. Latents for which `is_new` belong to other rows in other data, and tell nothing.
+    /// Those of latents with these means. Latents for which `is_new` belong to other rows in other data, and tell nothing; those for which `is_held` have
+    /// the same q in all fits, and their components no other order.
     pub fn of(
         problem: &Problem,
         mean: &dyn Fn(ArrayId) -> Option<Mean>,
         is_new: &dyn Fn(ArrayId) -> bool,
+        is_held: &dyn Fn(ArrayId) -> bool,
     ) -> Components {
         let Problem { model, equations, .. } = problem;
         let symbols = &model.symbols;
@@ -45,7 +47,7 @@ impl Components {
             let mut arrays = (0..symbols.arrays.len()).map(ArrayId::from).filter(|array| along(*array));
             let fixed = |array: ArrayId| {
                 let block = equations.block_of(array).map(|id| equations.block(id));
-                block.is_some_and(|own| own.mode == Mode::Fixed)
+                block.is_some_and(|own| own.mode == Mode::Fixed) || is_held(array)
             };
             let is_alike = |array: ArrayId| match symbols.array(array).kind {
                 ArrayKind::Latent => !fixed(array),

@@ -41,6 +41,7 @@ pub(crate) fn of_entries(model: &Model, array: ArrayId) -> (Vec<Atom>, Vec<Lette
 /// One of them.
 #[derive(Clone)]
 struct Factor<'a> {
+    id: ArrayId,
     array: &'a BoundArray,
     shape: Vec<usize>,
     /// For each of its dimensions that of the entry, and the parents to go up through from there: of `m[d]` the group of `t` in `y[d, t]`.
@@ -80,7 +81,7 @@ impl<'a> RowWeights<'a> {
                 Subscript::Index(..) => unreachable!("a multiplicity is written with letters"),
             });
             let shape = bound.shape(symbols, *array);
-            Factor { array: bound.array(*array), shape, ways: ways.collect() }
+            Factor { id: *array, array: bound.array(*array), shape, ways: ways.collect() }
         });
         RowWeights { factors: factors.collect() }
     }
@@ -94,6 +95,16 @@ impl<'a> RowWeights<'a> {
     pub fn part(&self, is_wanted: impl Fn(&[usize]) -> bool) -> RowWeights<'a> {
         let along = |own: &Factor<'_>| own.ways.iter().map(|(dimension, _)| *dimension).collect::<Vec<_>>();
         RowWeights { factors: self.factors.iter().filter(|own| is_wanted(&along(own))).cloned().collect() }
+    }
+
+    /// Each of the multiplicities by itself.
+    pub fn each(&self) -> Vec<RowWeights<'a>> {
+        self.factors.iter().map(|own| RowWeights { factors: vec![own.clone()] }).collect()
+    }
+
+    /// The arrays of the multiplicities.
+    pub fn arrays(&self) -> impl Iterator<Item = ArrayId> {
+        self.factors.iter().map(|own| own.id)
     }
 
     /// How often an entry counts; 1 where its rows have no multiplicity.
