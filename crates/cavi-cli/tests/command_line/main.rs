@@ -39,6 +39,7 @@ mod packed;
 mod pairs;
 mod plots;
 mod project;
+mod ragged_components;
 mod read_again;
 mod replacing;
 mod report;
