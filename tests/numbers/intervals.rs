@@ -39,7 +39,14 @@ fn fitted(program: &Program, sweeps: u64) -> Option<Reopened> {
         texts: None,
         summary: serde_json::json!({}),
     };
-    Some(Reopened { stored, problem, held: HeldOut::default(), parameters: fit.parameters, seed: 0 })
+    Some(Reopened {
+        stored,
+        problem,
+        held: HeldOut::default(),
+        parameters: fit.parameters,
+        seed: 0,
+        own: None,
+    })
 }
 
 fn is_sound(name: &str, found: &Intervals) {

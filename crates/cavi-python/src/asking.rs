@@ -114,7 +114,7 @@ pub fn rankings(
     raised(py, found)
 }
 
-/// How well fits predict what was held out of them, the average of several; with metrics where these are named. As JSON.
+/// How well fits predict what was held out of them, the average of several; with metrics where these are named. As JSON, with what there is to say.
 ///
 /// # Errors
 /// Fits to other data, or of which other entries were held out; a metric that there is not.
@@ -128,7 +128,7 @@ pub fn heldout_score(
     rank: Option<String>,
     seed: Option<u64>,
     threads: Option<usize>,
-) -> PyResult<String> {
+) -> PyResult<(String, Vec<String>)> {
     let scored = py.detach(|| {
         let wanted = metrics.as_deref().map(Metric::parse_all).transpose();
         let wanted = wanted.map_err(|error| Error::Usage(vec![error]))?.unwrap_or_default();
@@ -146,15 +146,13 @@ pub fn heldout_score(
         json.insert("n_fits".to_owned(), fits.len().into());
         json.insert("seed".to_owned(), seed.into());
         json.insert("arrays".to_owned(), scores_by_name(&scores));
-        let mut measured = Vec::new();
-        for part in first.held.parts.iter().filter(|_| !wanted.is_empty()) {
-            let (rank, settings) = (rank.as_deref(), (seed, threads));
-            measured.extend(metrics::measure(&first.problem, &parameters, part, rank, &wanted, settings)?);
-        }
+        let (rank, settings) = (rank.as_deref(), (seed, threads));
+        let (measured, told) =
+            metrics::measure(&first.problem, &parameters, &first.held, rank, &wanted, settings)?;
         if !measured.is_empty() {
             json.insert("metrics".to_owned(), metrics::json(&measured));
         }
-        Ok::<_, Error>(Value::Object(json).to_string())
+        Ok::<_, Error>((Value::Object(json).to_string(), told))
     });
     raised(py, scored)
 }

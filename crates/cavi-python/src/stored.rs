@@ -268,17 +268,16 @@ pub fn score(
         let means = heldout::baseline::means(&rows.problem, &rows.held, settings.threads);
         json.insert("baselines".to_owned(), Baselines { means, one: None }.json(&scores));
         let parameters: Vec<&Parameters> = rows.parameters.iter().collect();
-        let mut measured = Vec::new();
-        for part in rows.held.parts.iter().filter(|_| !wanted.is_empty()) {
-            let (rank, settings) = (rank.as_deref(), (seed, settings.threads));
-            measured.extend(metrics::measure(&rows.problem, &parameters, part, rank, &wanted, settings)?);
-        }
+        let (rank, settings) = (rank.as_deref(), (seed, settings.threads));
+        let (measured, notes) =
+            metrics::measure(&rows.problem, &parameters, &rows.held, rank, &wanted, settings)?;
         if !measured.is_empty() {
             json.insert("metrics".to_owned(), metrics::json(&measured));
         }
         let binding = &rows.problem.binding;
         let mut told: Vec<String> = binding.warnings.iter().chain(&binding.by_counters).cloned().collect();
         told.extend(dropped(rows.dropped));
+        told.extend(notes);
         Ok::<_, Error>((Value::Object(json).to_string(), told))
     })?;
     raised(py, done)

@@ -50,7 +50,7 @@ pub(crate) fn shares(fitted: &Fitted) -> Vec<Shares> {
     let axes: Vec<String> = (0..symbols.axes.len()).map(|own| named(AxisId::from(own))).collect();
     let of_components = axes.iter().filter(|own| fitted.is_of_components(own));
     let own = |axis: &String| match stored(fitted, axis) {
-        own if own.is_empty() => of_axis(fitted, axis).into_iter().collect(),
+        own if own.is_empty() => of_axis(fitted, axis),
         own => own,
     };
     of_components.flat_map(own).collect()
@@ -84,16 +84,56 @@ fn stored(fitted: &Fitted, axis: &str) -> Vec<Shares> {
     all.iter().filter_map(of).collect()
 }
 
-fn of_axis(fitted: &Fitted, axis: &str) -> Option<Shares> {
+/// Those of a ragged axis group by group, each with components of its own.
+fn of_axis(fitted: &Fitted, axis: &str) -> Vec<Shares> {
     let over = |own: &&Variable| {
         own.axes.iter().filter(|(name, _)| name == axis).count() == 1 && !own.values.is_empty()
     };
     let all: Vec<&Variable> = fitted.variables.iter().filter(over).collect();
-    let labels = all.first()?.axes.iter().find(|(name, _)| name == axis)?.1.clone();
+    let symbols = &fitted.compiled.model.symbols;
+    let parent = |own: &AxisId| symbols.axis(*own).parent;
+    let own = (0..symbols.axes.len()).map(AxisId::from).find(|own| symbols.axis(*own).name == axis);
+    let above: Vec<String> = std::iter::successors(own.as_ref().and_then(parent), parent)
+        .map(|own| symbols.axis(own).name.clone())
+        .collect();
+    let of_axis = |own: &Variable| -> Vec<String> {
+        let group = own.group.iter().filter(|(axis, _)| above.contains(axis));
+        group.map(|(_, label)| label.clone()).collect()
+    };
+    let mut groups: Vec<Vec<String>> = Vec::new();
+    for own in &all {
+        let group = of_axis(own);
+        if !groups.contains(&group) {
+            groups.push(group);
+        }
+    }
+    let of_group = |group: &Vec<String>| {
+        let within = all.iter().copied().filter(|own| of_axis(own) == *group).collect();
+        of_components(fitted, axis, within, &above)
+    };
+    groups.iter().filter_map(of_group).collect()
+}
+
+/// Those of the components that are alike in all of these variables. What a variable is in beside the groups of the axis itself are groups of the data.
+fn of_components(fitted: &Fitted, axis: &str, all: Vec<&Variable>, above: &[String]) -> Option<Shares> {
+    let first = all.first()?;
+    let labels = first.axes.iter().find(|(name, _)| name == axis)?.1.clone();
     if labels.len() < 2 {
         return None;
     }
-    let name = format!("{axis}-shares");
+    let own: Vec<&str> = first
+        .group
+        .iter()
+        .filter(|(axis, _)| above.contains(axis))
+        .map(|(_, label)| label.as_str())
+        .collect();
+    let labels: Vec<String> =
+        labels.into_iter().map(|label| [&own[..], &[&label]].concat().join("/")).collect();
+    let name = [&[axis], &own[..], &["shares"]].concat().join("-");
+    let group_of = |own: &Variable| -> Vec<String> {
+        let others = own.group.iter().filter(|(axis, _)| !above.contains(axis));
+        others.map(|(_, label)| label.clone()).collect()
+    };
     // Shares by themselves: the innermost slice of the statement is this axis.
     let is_share = |own: &&&Variable| {
         let array = fitted.array(own);
@@ -125,13 +165,13 @@ fn of_axis(fitted: &Fitted, axis: &str) -> Option<Shares> {
     names.dedup();
     // What is in groups is multiplied with what is in none.
     let mut common = vec![1.0; labels.len()];
-    for factor in factors.iter().filter(|own| own.group.is_empty()) {
+    for factor in factors.iter().filter(|own| group_of(own).is_empty()) {
         let own = sums(factor, axis, signed);
         common.iter_mut().zip(own).for_each(|(all, own)| *all *= own);
     }
     let mut raw: Vec<(String, Vec<f64>)> = Vec::new();
-    for factor in factors.iter().filter(|own| !own.group.is_empty()) {
-        let name: Vec<&str> = factor.group.iter().map(|(_, label)| label.as_str()).collect();
+    for factor in factors.iter().filter(|own| !group_of(own).is_empty()) {
+        let name = group_of(factor);
         let held: Vec<f64> =
             sums(factor, axis, signed).iter().zip(&common).map(|(own, all)| own * all).collect();
         raw.push((name.join("/"), held));

@@ -29,6 +29,7 @@ use crate::heldout::HeldOut;
 use crate::matching::{self, Components};
 use crate::prepare::Problem;
 use crate::reopen::Reopened;
+use crate::rows::RowWeights;
 
 /// How many words of a component its coherence is that of.
 const WORDS: usize = 10;
@@ -347,7 +348,7 @@ impl Choice {
     }
 }
 
-/// The coherence of components over the columns of counts; `None` where these are no words in documents.
+/// The coherence of components over the columns of counts, documents as often as they count; `None` where these are no words in documents.
 fn coherence(problem: &Problem, array: ArrayId, axis: AxisId, components: &Components) -> Option<f64> {
     let given = problem.as_given();
     let symbols = &given.equations.symbols;
@@ -394,10 +395,15 @@ fn coherence(problem: &Problem, array: ArrayId, axis: AxisId, components: &Compo
                 .for_each(|((row, column), value)| keep(*row as usize, *column as usize, *value));
         }
     }
-    let total = shape[0] as f64;
+    let statement = given.model.statement_of(counts)?;
+    let weights = RowWeights::of_statement(&given.model.symbols, &given.binding.bound, statement)
+        .part(|along| along.iter().all(|dimension| *dimension == 0));
+    let weights: Vec<f64> = (0..shape[0]).map(|row| weights.at(|_| row)).collect();
+    let weight = |rows: &mut dyn Iterator<Item = &u32>| rows.map(|row| weights[*row as usize]).sum::<f64>();
+    let total: f64 = weights.iter().sum();
     let of_pair = |one: usize, other: usize| {
-        let both = documents[one].intersection(&documents[other]).count() as f64 / total;
-        let share = |word: usize| documents[word].len() as f64 / total;
+        let both = weight(&mut documents[one].intersection(&documents[other])) / total;
+        let share = |word: usize| weight(&mut documents[word].iter()) / total;
         match both {
             0.0 => -1.0,
             1.0 => 1.0,

@@ -5,6 +5,9 @@
 //! `N = sum c_e`: that of a sum of N independent differences. Counts at a rate have what the rates sum to subtracted as well, a number
 //! of each fit; as units arrive by chance, the standard error is then that of a Poisson sum, `sqrt(sum c_e d_e^2)`. Both are given the
 //! fits: they do not hold what another split, or other data, would change.
+//!
+//! Entries are the same where they are in the units in which the data were given, whatever programs subtract from them and divide them by. A density of
+//! quotients is one of the data divided by the scale: those of all fits are taken to the units of the first, `l_e + log s_e(first) - log s_e(own)`.
 
 use std::path::Path;
 
@@ -16,7 +19,7 @@ use crate::data_files;
 use crate::dimensions::Declared;
 use crate::directory::number;
 use crate::error::Error;
-use crate::heldout::HeldOut;
+use crate::heldout::{HeldOut, by_element, log_scales};
 use crate::prepare::Problem;
 use crate::reopen::{self, Reopened};
 
@@ -178,8 +181,49 @@ pub fn refuse_unlike(fits: &[Reopened], directories: &[&Path]) -> Result<(), Dat
     Ok(())
 }
 
-/// An array, what was held out of it, and where that stands on the axes that the program declares.
-type Part = (String, Hidden, Vec<Vec<u32>>);
+/// What was held out of an array.
+#[derive(Clone, Debug)]
+struct Part {
+    /// The array.
+    name: String,
+    /// Where the entries stand on the axes that the program declares.
+    places: Vec<Vec<u32>>,
+    /// Their values in the units in which the data were given.
+    values: Vec<f64>,
+    weights: Option<Vec<f64>>,
+    /// The logs of what the values were divided by; nothing where that is 1.
+    log_scales: Option<Vec<f64>>,
+}
+
+impl Part {
+    fn of(problem: &Problem, hidden: &Hidden) -> Part {
+        let mut own = by_element(problem, hidden);
+        if let Some(by) = problem.binding.standardised.iter().find(|by| by.array == hidden.array) {
+            by.undo(problem, &own.coordinates, &mut own.values, None);
+        }
+        Part {
+            name: problem.equations.symbols.array(hidden.array).name.clone(),
+            places: declared(problem, hidden),
+            values: own.values,
+            weights: hidden.weights.clone(),
+            log_scales: log_scales(problem, hidden),
+        }
+    }
+
+    /// Whether they are the same entries, the rounding of their values apart.
+    fn is_like(&self, other: &Part) -> bool {
+        const ROUNDING: f64 = 1e-9;
+        let largest =
+            self.values.iter().filter(|own| own.is_finite()).fold(0.0, |all: f64, own| all.max(own.abs()));
+        let alike = |(one, other): (&f64, &f64)| {
+            one.to_bits() == other.to_bits() || one == other || (one - other).abs() <= ROUNDING * largest
+        };
+        self.places == other.places
+            && self.weights == other.weights
+            && self.values.len() == other.values.len()
+            && self.values.iter().zip(&other.values).all(alike)
+    }
+}
 
 /// What was held out of a fit, and of which data: fits that have it in common can be compared. It holds the entries, and no other data.
 #[derive(Clone, Debug)]
@@ -215,11 +259,9 @@ impl Split {
             in_memory.into_iter().filter(|(name, _)| is_data(name)).map(|(_, hash)| hash).collect();
         in_memory.sort();
         hashes.extend(in_memory);
-        let named = |part: &Hidden| {
-            let places = declared(fit.problem.as_given(), part);
-            (symbols.array(part.array).name.clone(), part.clone(), places)
-        };
-        Ok(Split { directory, hashes, parts: fit.held.parts.iter().map(named).collect() })
+        let given = fit.problem.as_given();
+        let parts = fit.held.parts.iter().map(|hidden| Part::of(given, hidden)).collect();
+        Ok(Split { directory, hashes, parts })
     }
 
     /// Refuses a fit to other data, or with other held-out entries.
@@ -234,26 +276,21 @@ impl Split {
             ))
             .possible("fits whose `settings.data_files` and `settings.data_in_memory` in `summary.json` have the same hashes"));
         }
-        let same = |(_, one, places): &Part, (_, other, others): &Part| {
-            places == others && one.values == other.values && one.weights == other.weights
-        };
-        let find = |of: &'_ Split, name: &str| of.parts.iter().position(|(own, ..)| own == name);
+        let find = |of: &'_ Split, name: &str| of.parts.iter().position(|own| own.name == name);
         let possible = "fits with the same `--heldout` and the same `--seed`";
-        let other_than = self
-            .parts
-            .iter()
-            .find(|own| find(other, &own.0).is_some_and(|place| !same(own, &other.parts[place])));
-        if let Some((name, ..)) = other_than {
+        let is_other =
+            |own: &&Part| find(other, &own.name).is_some_and(|place| !own.is_like(&other.parts[place]));
+        if let Some(Part { name, .. }) = self.parts.iter().find(is_other) {
             return Err(DataError::new(format!(
                 "other entries of `{name}` were held out of `{two}` than of `{one}`"
             ))
             .possible(possible));
         }
         let lacks = |with: &Split, without: &Split| {
-            let missing = with.parts.iter().find(|(name, ..)| find(without, name).is_none())?;
+            let missing = with.parts.iter().find(|own| find(without, &own.name).is_none())?;
             Some(format!(
                 "entries of `{}` were held out of `{}`, and none of an array of this name of `{}`",
-                missing.0, with.directory, without.directory
+                missing.name, with.directory, without.directory
             ))
         };
         match lacks(self, other).or_else(|| lacks(other, self)) {
@@ -262,18 +299,33 @@ impl Split {
         }
     }
 
-    /// What a fit with this split says of the held-out entries, arrays in the order of this one.
+    /// What a fit with this split says of the held-out entries, arrays in the order of this one and densities in its units.
     ///
     /// # Errors
     /// As [`crate::heldout::score`].
     pub fn entries(&self, fit: &Reopened, threads: usize) -> Result<Vec<ByEntry>, Error> {
-        let symbols = &fit.problem.as_given().equations.symbols;
+        let given = fit.problem.as_given();
+        let symbols = &given.equations.symbols;
         let place =
-            |part: &Hidden| self.parts.iter().position(|(own, ..)| *own == symbols.array(part.array).name);
+            |part: &Hidden| self.parts.iter().position(|own| own.name == symbols.array(part.array).name);
         let mut parts = fit.held.parts.clone();
         parts.sort_by_key(place);
         let held = HeldOut { parts, given_totals: fit.held.given_totals };
-        crate::heldout::by_entry(&fit.problem, &fit.parameters, &held, fit.seed, threads)
+        let mut found = crate::heldout::by_entry(&fit.problem, &fit.parameters, &held, fit.seed, threads)?;
+        for ((own, hidden), first) in found.iter_mut().zip(&held.parts).zip(&self.parts) {
+            let scales = log_scales(given, hidden);
+            if scales == first.log_scales {
+                continue;
+            }
+            let width = hidden.values.len() / own.logs.len().max(1);
+            let sum = |scales: &Option<Vec<f64>>, entry: usize| -> f64 {
+                scales.iter().flat_map(|all| &all[entry * width..(entry + 1) * width]).sum()
+            };
+            for (entry, log) in own.logs.iter_mut().enumerate() {
+                *log += sum(&first.log_scales, entry) - sum(&scales, entry);
+            }
+        }
+        Ok(found)
     }
 }
 

@@ -396,20 +396,20 @@ pub fn number(value: f64) -> Value {
     if value.is_finite() { json!(value) } else { Value::String(cavi_files::format_number(value)) }
 }
 
+/// How many there are, as a JSON number; a whole number of them is written as one.
+pub(crate) fn count(value: f64) -> Value {
+    if value.fract() == 0.0 && value < 9e15 { json!(value as u64) } else { number(value) }
+}
+
 /// The numbers of a score.
 pub fn score_json(score: &Score) -> Map<String, Value> {
     let optional = |value: Option<f64>| value.map_or(Value::Null, number);
-    // A whole number of units is written as one.
-    let units = match score.units.fract() == 0.0 && score.units < 9e15 {
-        true => json!(score.units as u64),
-        false => number(score.units),
-    };
     let fields = [
         ("log_predictive", number(score.log_predictive)),
         ("standard_error", optional(score.standard_error)),
         ("per_unit", optional(score.per_unit())),
         ("perplexity", optional(score.perplexity())),
-        ("n_scored", units),
+        ("n_scored", count(score.units)),
     ];
     // Of a score that is exact, and of one that is averaged well, there is none.
     let poor = (score.poor > 0).then(|| ("n_few_draws", json!(score.poor)));

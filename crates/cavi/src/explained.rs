@@ -156,9 +156,7 @@ impl<'a> Of<'a> {
             return None;
         }
         let mut means =
-            stated(self.problem, parameters, self.id(), &entries.coordinates, true, (seed, threads))
-                .ok()?
-                .mean;
+            stated(self.problem, parameters, self.id(), &entries.coordinates, (seed, threads)).ok()?.mean;
         self.standardise(&entries.coordinates, &mut means);
         let weights = self.weights(&entries);
         let columns = self.column_means(&entries, &weights);

@@ -19,8 +19,9 @@ use cavi_files::{Cell, CsvText, Written, write_atomically};
 use crate::bind::{DataError, Existing};
 use crate::dimensions::Dimension;
 use crate::error::Error;
-use crate::heldout::{Expected, expected, exposure};
+use crate::heldout::{Expected, expected, exposure, unflat};
 use crate::prepare::Problem;
+use crate::rank::pair;
 use crate::reopen::Reopened;
 
 /// Entries that are worked out together.
@@ -242,14 +243,7 @@ impl Cells<'_> {
         out(writer.table.take().as_bytes())?;
         let mut entries = 0;
         let mut block: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];
-        let count: usize = positions.iter().map(Vec::len).product();
-        for cell in 0..count {
-            let mut rest = cell;
-            let mut place = vec![0_usize; shape.len()];
-            for (dimension, own) in positions.iter().enumerate().rev() {
-                place[dimension] = own[rest % own.len()] as usize;
-                rest /= own.len();
-            }
+        for place in walk(data, &positions, asked.all) {
             if !existing.is_there(&place) || !asked.all && data.entry(&shape, &place).1 {
                 continue;
             }
@@ -275,33 +269,84 @@ impl Cells<'_> {
         self.problem.binding.entries.iter().any(|own| own.data.iter().any(|own| own.array == self.array))
     }
 
-    /// How many positions on the first axis have no observed entry.
+    /// How many positions on the first axis have no observed entry, of those at which there are entries. Both nodes of a pair of `i < j` have it.
     fn bare_rows(&self) -> usize {
+        let symbols = &self.problem.equations.symbols;
         let bound = &self.problem.binding.bound;
-        let shape = bound.shape(&self.problem.equations.symbols, self.array);
+        let (array, shape) = (symbols.array(self.array), bound.shape(symbols, self.array));
         let [rows, others @ ..] = shape.as_slice() else { return 0 };
         if others.is_empty() {
             return 0;
         }
+        let existing = Existing::of(symbols, &bound.axes, array);
+        let ends = match pair(array) {
+            Some((0, other) | (other, 0)) => vec![0, other],
+            _ => vec![0],
+        };
         let mut seen = vec![false; *rows];
         match bound.array(self.array) {
             BoundArray::Dense { observed: None, .. } | BoundArray::Sparse { unlisted_zero: true, .. } => {
                 return 0;
             }
             BoundArray::Dense { observed: Some(observed), .. } => {
-                let width = others.iter().product::<usize>().max(1);
-                for (row, cells) in observed.chunks(width).enumerate() {
-                    seen[row] = cells.contains(&true);
+                for cell in (0..observed.len()).filter(|cell| observed[*cell]) {
+                    let place = unflat(&shape, cell);
+                    ends.iter()
+                        .filter(|_| existing.is_there(&place))
+                        .for_each(|end| seen[place[*end]] = true);
                 }
             }
             BoundArray::Sparse { indices, observed, .. } => {
-                for (entry, row) in indices[0].iter().enumerate() {
-                    seen[*row as usize] |= observed.as_ref().is_none_or(|own| own[entry]);
+                for entry in 0..indices[0].len() {
+                    if observed.as_ref().is_none_or(|own| own[entry]) {
+                        ends.iter().for_each(|end| seen[indices[*end][entry] as usize] = true);
+                    }
                 }
             }
         }
-        seen.iter().filter(|seen| !**seen).count()
+        let has_entries = |row: usize| {
+            let is_there = |end: &usize| {
+                let mut sizes = shape.clone();
+                sizes[*end] = 1;
+                let place = |cell: usize| {
+                    let mut place = unflat(&sizes, cell);
+                    place[*end] = row;
+                    place
+                };
+                (0..sizes.iter().product()).any(|cell| existing.is_there(&place(cell)))
+            };
+            ends.iter().any(is_there)
+        };
+        (0..*rows).filter(|row| !seen[*row] && has_entries(*row)).count()
     }
+}
+
+/// The places at these positions that may be asked for, in C order: all of them, or where what is not listed is 0 and only what is missing is wanted,
+/// those that are listed as missing.
+fn walk<'a>(
+    data: &'a BoundArray,
+    positions: &'a [Vec<u32>],
+    all: bool,
+) -> Box<dyn Iterator<Item = Vec<usize>> + 'a> {
+    if let BoundArray::Sparse { indices, observed, unlisted_zero: true, .. } = data
+        && !all
+    {
+        let missing = observed.iter().flat_map(|own| (0..own.len()).filter(|entry| !own[*entry]));
+        let is_asked = |place: &Vec<usize>| {
+            place.iter().zip(positions).all(|(own, all)| all.binary_search(&(*own as u32)).is_ok())
+        };
+        let place = |entry: usize| indices.iter().map(|column| column[entry] as usize).collect();
+        let mut places: Vec<Vec<usize>> = missing.map(place).filter(is_asked).collect();
+        places.sort_unstable();
+        places.dedup();
+        return Box::new(places.into_iter());
+    }
+    let sizes: Vec<usize> = positions.iter().map(Vec::len).collect();
+    let place = move |cell: usize| {
+        let own = unflat(&sizes, cell);
+        own.iter().zip(positions).map(|(place, all)| all[*place] as usize).collect()
+    };
+    Box::new((0..positions.iter().map(Vec::len).product()).map(place))
 }
 
 /// Writes lines for blocks of entries.

@@ -6,11 +6,14 @@
 //! cosines is greatest. Where the program leaves the signs of components free, as of factors that meet in products (`signs.rs`), the size of the
 //! cosine counts, and its sign is told; a centre of a cluster has a sign of its own.
 //!
+//! Over a ragged axis, `comp[k] in view[m]`, each group has components of its own: component 0 of one view and component 0 of another are two, `rna/0` and
+//! `atac/0`, and each is matched with those of its own group.
+//!
 //! A component of A may be a mixture of two of B. Of unit vectors a, b, c with `g = a'b`, `h = a'c`, `r = b'c`, the combination
 //! `u b + v c` that is closest to a has `u = (g - r h) / (1 - r^2)`, `v = (h - r g) / (1 - r^2)` and the cosine
 //! `sqrt(g u + h v)`. Where components have signs of their own, u and v must not be negative.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, Support, Symbols};
@@ -20,14 +23,17 @@ use cavi_model::Model;
 use cavi_numerics::assignment;
 use serde_json::{Value, json};
 
-use crate::bind::DataError;
+use crate::bind::{DataError, Existing};
 use crate::dimensions::Dimension;
 use crate::directory::number;
 use crate::error::Error;
-use crate::posterior::safe;
 use crate::prepare::Problem;
 use crate::rows::RowAxes;
 use crate::summary::{Variable, variables};
+
+mod simulated;
+
+use simulated::SIMULATED;
 
 /// The components of a latent, or of a table.
 #[derive(Clone, Debug)]
@@ -36,11 +42,13 @@ pub struct Components {
     pub variable: String,
     /// The axis of the components.
     pub axis: String,
-    /// The names of the components.
+    /// The names of the components; over a ragged axis with that of their group, `rna/0`.
     pub names: Vec<String>,
+    /// The group of each, empty where the axis has none.
+    pub groups: Vec<String>,
     /// What they are compared over.
     pub labels: Vec<String>,
-    /// For each component its numbers.
+    /// For each component its numbers, 0 at the labels of other groups.
     pub values: Vec<Vec<f64>>,
     /// Whether they may be negative.
     pub signed: bool,
@@ -203,6 +211,13 @@ pub fn chosen(
         for axis in axes.iter().filter(|axis| own.iter().filter(|own| own == axis).count() == 1) {
             let of_data =
                 own.iter().filter(|own| *own != axis).all(|own| !component_axes(symbols).contains(own));
+            // Groups that are components themselves stand in no order.
+            let of_components =
+                std::iter::successors(symbols.axis(*axis).parent, |own| symbols.axis(*own).parent)
+                    .any(|own| component_axes(symbols).contains(&own));
+            if of_components {
+                continue;
+            }
             let is_better = !of_rows && of_data && is_read(array);
             let entry = found.entry(*axis).or_insert((is_better, Vec::new()));
             if is_better && !entry.0 {
@@ -254,48 +269,6 @@ impl Components {
         }
     }
 
-    /// Those of latents that were drawn, `DIR/latents/VAR.npy`, or `.csv` over a ragged axis.
-    fn of_simulated(
-        directory: &Path,
-        variable: Option<&str>,
-        axis: Option<&str>,
-    ) -> Result<Components, Error> {
-        let model = simulated_model(directory)?;
-        let symbols = &model.symbols;
-        let (array, axis) = chosen(&model, variable, axis)?;
-        let own = symbols.array(array);
-        let path = |ending: &str| directory.join("latents").join(format!("{}.{ending}", safe(&own.name)));
-        let (labels, names, values) = match path("csv").is_file() {
-            true => drawn_table(symbols, array, axis, &path("csv"))?,
-            false => {
-                let drawn = cavi_files::read_npy(&path("npy"))?;
-                let axes = axes_of(symbols, array);
-                if drawn.shape.len() != axes.len() {
-                    let found = format!("{}: found {} dimensions", path("npy").display(), drawn.shape.len());
-                    return Err(DataError::new(found).possible(format!("{} dimensions", axes.len())).into());
-                }
-                let all: Vec<Vec<String>> = axes
-                    .iter()
-                    .zip(&drawn.shape)
-                    .map(|(axis, size)| drawn_labels(directory, &symbols.axis(*axis).name, *size))
-                    .collect::<Result<_, Error>>()?;
-                let place = axes.iter().position(|own| *own == axis).unwrap_or(0);
-                let label = |dimension: usize, position: usize| vec![all[dimension][position].clone()];
-                let (labels, values) = split(&drawn.values, &drawn.shape, place, &[], &label);
-                (labels, all[place].clone(), values)
-            }
-        };
-        Ok(Components {
-            variable: own.name.clone(),
-            axis: symbols.axis(axis).name.clone(),
-            names,
-            labels,
-            signed: own.support == Support::Real,
-            has_free_signs: has_free_signs(&model, array, axis),
-            values,
-        })
-    }
-
     /// Those of a fit.
     ///
     /// # Errors
@@ -305,32 +278,51 @@ impl Components {
         let (array, axis) = chosen(&model, variable, axis)?;
         let has_free_signs = has_free_signs(&model, array, axis);
         let name = &model.symbols.array(array).name;
+        let above = ancestors(&model.symbols, axis);
         let axis = &model.symbols.axis(axis).name;
         let mut found: Option<Components> = None;
         for own in variables(directory, Some(name))? {
-            let own = Components { has_free_signs, ..Components::of_variable(&own, name, axis) };
+            let own = Components { has_free_signs, ..Components::of_variable(&own, name, axis, &above) };
             match &mut found {
                 None => found = Some(own),
-                Some(all) => {
-                    all.labels.extend(own.labels);
-                    all.values.iter_mut().zip(own.values).for_each(|(all, own)| all.extend(own));
-                }
+                Some(all) => all.extend(own),
             }
         }
         found.ok_or_else(|| DataError::new(format!("`{name}` has no mean of its own")).into())
     }
 
-    fn of_variable(variable: &Variable, name: &str, axis: &str) -> Components {
+    /// Adds what stands at other labels: numbers of the same components, or of those of another group.
+    fn extend(&mut self, other: Components) {
+        let before = self.labels.len();
+        self.labels.extend(other.labels);
+        for ((name, group), values) in other.names.into_iter().zip(other.groups).zip(other.values) {
+            let known = self.names.iter().position(|own| *own == name);
+            let place = known.unwrap_or_else(|| {
+                self.names.push(name);
+                self.groups.push(group);
+                self.values.push(vec![0.0; before]);
+                self.names.len() - 1
+            });
+            self.values[place].extend(values);
+        }
+        let count = self.labels.len();
+        self.values.iter_mut().for_each(|own| own.resize(count, 0.0));
+    }
+
+    fn of_variable(variable: &Variable, name: &str, axis: &str, above: &[String]) -> Components {
         let place = variable.axes.iter().position(|(own, _)| own == axis).unwrap_or(0);
         let shape: Vec<usize> = variable.axes.iter().map(|(_, labels)| labels.len()).collect();
         let label = |dimension: usize, position: usize| vec![variable.axes[dimension].1[position].clone()];
         let group: Vec<String> = variable.group.iter().map(|(_, label)| label.clone()).collect();
-        let names = variable.axes[place].1.clone();
+        let own = variable.group.iter().filter(|(axis, _)| above.contains(axis));
+        let own: Vec<&str> = own.map(|(_, label)| label.as_str()).collect();
+        let (groups, names) = in_group(&own.join("/"), &variable.axes[place].1);
         let (labels, values) = split(&variable.values, &shape, place, &group, &label);
         Components {
             variable: name.to_owned(),
             axis: axis.to_owned(),
             names,
+            groups,
             labels,
             values,
             signed: variable.signed,
@@ -352,13 +344,23 @@ impl Components {
             mean.axes.iter().map(|axis| Dimension::new(given, *axis)).collect();
         let place = mean.axes.iter().position(|own| *own == axis)?;
         let label = |dimension: usize, position: usize| dimensions[dimension].labels(position);
-        let names = (0..mean.shape[place]).map(|position| label(place, position).join("/")).collect();
-        let (labels, values) = split(&mean.values, &mean.shape, place, &[], &label);
+        let paths: Vec<Vec<String>> = (0..mean.shape[place]).map(|position| label(place, position)).collect();
+        let names = paths.iter().map(|own| own.join("/")).collect();
+        let groups = paths.iter().map(|own| own[..own.len().saturating_sub(1)].join("/")).collect();
+        // Where other axes are ragged in the same groups, a component has nothing in those of others.
+        let existing = Existing::of(symbols, &given.binding.bound.axes, symbols.array(array));
+        let mut values = mean.values.clone();
+        for (cell, value) in values.iter_mut().enumerate().filter(|_| existing.is_tied()) {
+            if !existing.is_there(&crate::heldout::unflat(&mean.shape, cell)) {
+                *value = 0.0;
+            }
+        }
+        let (labels, values) = split(&values, &mean.shape, place, &[], &label);
         let own = symbols.array(array);
         let signed = mean.values.iter().any(|value| *value < 0.0);
         let has_free_signs = has_free_signs(&given.model, array, axis);
         let (variable, axis) = (own.name.clone(), symbols.axis(axis).name.clone());
-        Some(Components { variable, axis, names, labels, values, signed, has_free_signs })
+        Some(Components { variable, axis, names, groups, labels, values, signed, has_free_signs })
     }
 
     /// Those of a table, a column or a row each: the labels of the other side are those of `like`, and signs are free where its are. An empty cell is NaN.
@@ -398,10 +400,26 @@ impl Components {
         let both = [rows, columns];
         let label = |dimension: usize, position: usize| vec![both[dimension][position].clone()];
         let (labels, split) = split(values, &dense.shape, place, &[], &label);
+        let group = |name: &String| {
+            let is_in = |group: &&String| {
+                group.is_empty() || name.strip_prefix(group.as_str()).is_some_and(|own| own.starts_with('/'))
+            };
+            like.groups.iter().find(is_in).cloned()
+        };
+        let groups: Option<Vec<String>> = both[place].iter().map(group).collect();
+        let Some(groups) = groups else {
+            return Err(wrong(&format!(
+                "`{}` has components of its own in each group, and a column or row of the table is in none",
+                like.variable
+            ))
+            .possible(format!("names with their group, such as `{}`", like.names[0]))
+            .into());
+        };
         Ok(Components {
             variable: path.display().to_string(),
             axis: like.axis.clone(),
             names: both[place].clone(),
+            groups,
             labels,
             signed: split.iter().flatten().any(|value| *value < 0.0),
             has_free_signs: like.has_free_signs,
@@ -410,89 +428,28 @@ impl Components {
     }
 }
 
+/// The names of the axes that an axis is ragged in.
+fn ancestors(symbols: &Symbols, axis: AxisId) -> Vec<String> {
+    let above = std::iter::successors(symbols.axis(axis).parent, |own| symbols.axis(*own).parent);
+    above.map(|own| symbols.axis(own).name.clone()).collect()
+}
+
+/// The groups of components and their names.
+type Named = (Vec<String>, Vec<String>);
+
+/// Components of these labels in a group.
+fn in_group(group: &str, labels: &[String]) -> Named {
+    let name = |label: &String| if group.is_empty() { label.clone() } else { format!("{group}/{label}") };
+    (vec![group.to_owned(); labels.len()], labels.iter().map(name).collect())
+}
+
+fn in_no_group(labels: Vec<String>) -> Named {
+    (vec![String::new(); labels.len()], labels)
+}
+
 /// Whether the components of a latent may be turned around.
 fn has_free_signs(model: &Model, array: ArrayId, axis: AxisId) -> bool {
     model.symbols.array(array).support == Support::Real && crate::signs::are_free(model, axis)
-}
-
-/// What `cavi simulate` writes about its draws.
-const SIMULATED: &str = "simulated.json";
-
-/// The program whose latents were drawn into a directory.
-fn simulated_model(directory: &Path) -> Result<Model, Error> {
-    let path = directory.join(SIMULATED);
-    let wrong = |what: String| {
-        DataError::new(format!("`{}` {what}", path.display()))
-            .possible("the directory of a fit, or one that `cavi simulate` wrote")
-    };
-    let text = cavi_files::read_text(&path)?;
-    let json: Value = serde_json::from_str(&text).map_err(|error| wrong(format!("is no JSON: {error}")))?;
-    let set: Vec<String> = json["set"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|own| Some(own.as_str()?.split(['=', '[']).next()?.trim().to_owned()))
-        .collect();
-    let set: Vec<cavi_model::Set<'_>> =
-        set.iter().map(|name| cavi_model::Set { name, value: None }).collect();
-    let program = cavi_syntax::parse(&cavi_files::read_text(&directory.join("model.cavi"))?).0;
-    let model = cavi_model::resolve_with(&program, &set).0;
-    Ok(model.ok_or_else(|| wrong("stands beside a program that this version does not compile".to_owned()))?)
-}
-
-/// The labels of an axis of draws: those that were written, else numbers.
-fn drawn_labels(directory: &Path, axis: &str, size: usize) -> Result<Vec<String>, Error> {
-    let path = directory.join("axes").join(format!("{}.txt", safe(axis)));
-    let labels = match path.is_file() {
-        true => cavi_files::read_labels(&path)?,
-        false => (0..size).map(|position| position.to_string()).collect(),
-    };
-    match labels.len() == size {
-        true => Ok(labels),
-        false => Err(DataError::new(format!("{}: found {} labels", path.display(), labels.len()))
-            .possible(format!("{size}, one for each position"))
-            .into()),
-    }
-}
-
-/// Labels, names of components, and for each component its numbers.
-type Drawn = (Vec<String>, Vec<String>, Vec<Vec<f64>>);
-
-/// A long table of draws along a ragged axis.
-fn drawn_table(symbols: &Symbols, array: ArrayId, axis: AxisId, path: &Path) -> Result<Drawn, Error> {
-    let lineage = |letter: &cavi_algebra::LetterId| symbols.lineage(*letter).into_iter().rev();
-    let letters =
-        cavi_algebra::dedup(symbols.array(array).letters.iter().flat_map(lineage).collect::<Vec<_>>());
-    let dimensions: Vec<cavi_files::Dimension<'_>> = letters
-        .iter()
-        .map(|letter| {
-            let own = symbols.letter(*letter);
-            cavi_files::Dimension { axis: &symbols.axis(own.axis).name, letter: Some(&own.name) }
-        })
-        .collect();
-    let options = ReadOptions { dimensions: &dimensions, ..ReadOptions::default() };
-    let wrong = || DataError::new(format!("{}: found no long table of numbers", path.display()));
-    let Content::Long(long) = cavi_files::read(path, &options)? else { return Err(wrong().into()) };
-    let Some((_, Values::Numbers(numbers))) = &long.values else { return Err(wrong().into()) };
-    let place = letters.iter().position(|letter| symbols.letter(*letter).axis == axis).unwrap_or(0);
-    let names = long.positions[place].names.clone();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let mut labels = Vec::new();
-    let mut values: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
-    for (entry, value) in numbers.iter().enumerate() {
-        let others = long.positions.iter().enumerate().filter(|(dimension, _)| *dimension != place);
-        let label: Vec<&str> = others.filter_map(|(_, own)| own.get(entry)).collect();
-        let label = label.join("/");
-        let row = *places.entry(label.clone()).or_insert_with(|| {
-            labels.push(label);
-            labels.len() - 1
-        });
-        let own = &mut values[long.positions[place].codes[entry] as usize];
-        own.resize(own.len().max(row + 1), 0.0);
-        own[row] = *value;
-    }
-    values.iter_mut().for_each(|own| own.resize(labels.len(), 0.0));
-    Ok((labels, names, values))
 }
 
 /// The labels of the positions on all dimensions but one, and the numbers of each position on that.
@@ -586,21 +543,33 @@ pub fn matching(a: &Components, b: &Components) -> Result<Matching, DataError> {
         b.values.iter().map(|own| unit(own, &mut common.iter().map(|pair| pair.1))).collect();
     let is_free = a.has_free_signs || b.has_free_signs;
     let size = |cosine: &f64| if is_free { cosine.abs() } else { *cosine };
-    let cosines: Vec<f64> =
-        of_a.iter().flat_map(|one| of_b.iter().map(move |other| dot(one, other))).collect();
-    let weights: Vec<f64> = cosines.iter().map(size).collect();
-    let (rows, columns) = (of_a.len(), of_b.len());
-    let assigned = assignment(&weights, rows, columns);
-    let pair = |(a, b): (usize, Option<usize>)| {
-        let b = b?;
-        Some(Pair { a, b, cosine: cosines[a * columns + b] })
-    };
-    let pairs: Vec<Pair> = assigned.into_iter().enumerate().filter_map(pair).collect();
-    let between: Vec<f64> =
-        of_b.iter().flat_map(|one| of_b.iter().map(move |other| dot(one, other))).collect();
-    let mixtures = (0..rows)
-        .filter_map(|a| mixture(a, &cosines[a * columns..(a + 1) * columns], &between, is_free))
-        .collect();
+    let columns = of_b.len();
+    let mut cosines = vec![0.0; of_a.len() * columns];
+    let (mut pairs, mut mixtures) = (Vec::new(), Vec::new());
+    let groups: BTreeSet<&String> = a.groups.iter().collect();
+    for group in groups {
+        let within = |own: &Components| -> Vec<usize> {
+            (0..own.groups.len()).filter(|place| own.groups[*place] == *group).collect()
+        };
+        let (rows, others) = (within(a), within(b));
+        let of_group: Vec<f64> =
+            rows.iter().flat_map(|a| others.iter().map(|b| dot(&of_a[*a], &of_b[*b]))).collect();
+        let weights: Vec<f64> = of_group.iter().map(size).collect();
+        let assigned = assignment(&weights, rows.len(), others.len());
+        let between: Vec<f64> = others
+            .iter()
+            .flat_map(|one| others.iter().map(|other| dot(&of_b[*one], &of_b[*other])))
+            .collect();
+        for (place, (a, b)) in rows.iter().zip(assigned).enumerate() {
+            let own = &of_group[place * others.len()..(place + 1) * others.len()];
+            others.iter().zip(own).for_each(|(b, cosine)| cosines[a * columns + b] = *cosine);
+            pairs.extend(b.map(|b| Pair { a: *a, b: others[b], cosine: own[b] }));
+            let found = mixture(*a, own, &between, is_free);
+            mixtures.extend(found.map(|own| Mixture { parts: own.parts.map(|part| others[part]), ..own }));
+        }
+    }
+    pairs.sort_by_key(|own| own.a);
+    mixtures.sort_by_key(|own| own.a);
     let (empty_a, empty_b) = (empty(&a.values), empty(&b.values));
     let kept: Vec<f64> = pairs
         .iter()
@@ -662,6 +631,7 @@ mod tests {
             variable: "h".to_owned(),
             axis: "part".to_owned(),
             names: (0..values.len()).map(|place| place.to_string()).collect(),
+            groups: vec![String::new(); values.len()],
             labels: labels.iter().map(|label| (*label).to_owned()).collect(),
             values: values.iter().map(|own| own.to_vec()).collect(),
             signed,
@@ -695,6 +665,23 @@ mod tests {
         assert!(matching(&a, &nothing).unwrap_err().to_string().contains("no label in common at which"));
         let infinite = components(&[&[1.0, f64::INFINITY, 0.0]], &["x", "y", "z"], true);
         assert!(matching(&infinite, &b).unwrap_err().to_string().contains("infinite at `y`"));
+    }
+
+    /// A component of one group is none of another, however alike they are.
+    #[test]
+    fn components_of_groups_are_matched_within_them() {
+        let in_groups = |values: &[&[f64]]| {
+            let own = components(values, &["A/x", "A/y", "B/x", "B/y"], false);
+            Components { groups: ["A", "A", "B"].map(str::to_owned).to_vec(), ..own }
+        };
+        let a = in_groups(&[&[1.0, 0.0, 0.0, 0.0], &[0.0, 1.0, 0.0, 0.0], &[0.0, 0.0, 1.0, 1.0]]);
+        let b = in_groups(&[&[0.0, 2.0, 0.0, 0.0], &[3.0, 0.0, 0.0, 0.0], &[0.0, 0.0, -1.0, -1.0]]);
+        let found = matching(&a, &b).unwrap();
+        assert_eq!(
+            found.pairs.iter().map(|own| (own.a, own.b)).collect::<Vec<_>>(),
+            [(0, 1), (1, 0), (2, 2)]
+        );
+        assert!((found.stability - (1.0 + 1.0 - 1.0) / 3.0).abs() < 1e-15);
     }
 
     /// The centres of two classes opposite of each other, and of one of them in another fit.

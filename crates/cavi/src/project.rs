@@ -444,6 +444,11 @@ impl NewRows {
         &self.directory
     }
 
+    /// The variables of rows, latents and data.
+    pub(crate) fn own(&self) -> &BTreeSet<ArrayId> {
+        &self.own
+    }
+
     /// Whether a block is one of rows.
     pub(crate) fn is_own(&self, block: BlockId) -> bool {
         let equations = &self.problem.as_given().equations;

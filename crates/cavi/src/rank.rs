@@ -1,6 +1,7 @@
 //! What comes first: the positions of one axis in the order of what entries are expected to be, for each position of the others.
 //!
-//! Positions with the same expected entry stand in the order of their axis. Left out are entries that a file lists, or those that the
+//! Positions with the same expected entry stand in the order of their axis; those of a row under a Multinomial are ordered by their probabilities, so that
+//! a row without units has an order too. Left out are entries that a file lists, or those that the
 //! fit's own data do.
 
 use std::collections::HashSet;
@@ -8,6 +9,7 @@ use std::path::Path;
 
 use cavi_algebra::{Array, ArrayId, Restriction, Support};
 use cavi_executor::BoundArray;
+use cavi_families::Prediction;
 use cavi_files::{Content, MISSING, ReadOptions, Values, Wanted};
 use serde_json::{Map, Value, json};
 
@@ -15,10 +17,11 @@ use crate::bind::{DataError, Existing};
 use crate::dimensions::{Declared, Dimension};
 use crate::directory::number;
 use crate::error::Error;
-use crate::heldout::expected;
+use crate::heldout::expected_of_one;
 use crate::impute::{Cells, arrays, labels};
 use crate::prepare::Problem;
 use crate::reopen::Reopened;
+use crate::row_totals::RowTotals;
 
 pub mod metrics;
 
@@ -158,6 +161,7 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
     let others: Vec<usize> = (0..shape.len()).filter(|dimension| *dimension != ranked).collect();
     let names = others.iter().flat_map(|dimension| dimensions[*dimension].names()).collect();
     let rows: usize = others.iter().map(|dimension| positions[*dimension].len()).product();
+    let totals = is_of_units(problem, array).then(|| RowTotals::of(&problem.model.symbols, bound, array));
     let mut rankings = Vec::with_capacity(rows);
     let together = (BLOCK / shape[ranked].max(1)).max(1);
     for start in (0..rows).step_by(together) {
@@ -189,14 +193,17 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
             }
             ends.push((place, items_of.len(), left_out));
         }
-        let found =
-            expected(&fit.problem, &fit.parameters, array, &coordinates, 0, (fit.seed, asked.threads))?;
+        let settings = (fit.seed, asked.threads);
+        let found = expected_of_one(&fit.problem, &fit.parameters, array, &coordinates, false, settings)?;
         let mut first = 0;
         for (place, end, left_out) in ends {
             let mut order: Vec<usize> = (first..end).collect();
-            order.sort_by(|one, other| found.mean[*other].total_cmp(&found.mean[*one]));
-            let label =
-                |entry: &usize| (dimensions[ranked].labels(items_of[*entry]).join("/"), found.mean[*entry]);
+            order.sort_by(|one, other| found[*other].total_cmp(&found[*one]));
+            let label = |entry: &usize| {
+                let place = |dimension: usize| coordinates[dimension][*entry] as usize;
+                let units = totals.as_ref().map_or(1.0, |totals| totals.at(place));
+                (dimensions[ranked].labels(items_of[*entry]).join("/"), units * found[*entry])
+            };
             let items = order.iter().take(asked.count).map(label).collect();
             let labels =
                 others.iter().flat_map(|own| dimensions[*own].labels(place[*own] as usize)).collect();
@@ -205,6 +212,12 @@ pub fn rankings(fit: &Reopened, asked: &Asked<'_>) -> Result<Rankings, Error> {
         }
     }
     Ok(Rankings { array: own.name.clone(), names, rankings, unknown })
+}
+
+/// Whether entries are units of rows under a Multinomial, whose number is given.
+fn is_of_units(problem: &Problem, array: ArrayId) -> bool {
+    let statement = problem.model.statement_of(array);
+    statement.is_some_and(|own| own.family.prediction() == Prediction::Units)
 }
 
 /// Where an entry stands: of `i < j` the pair is one entry, whichever of the two is named first.

@@ -4,9 +4,10 @@
 //! out again: the same entries, since they follow from the seed. Of new rows that were projected, what is theirs is read from their own
 //! directory, and what they share from that of the fit.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use cavi_algebra::{BlockId, Mode};
+use cavi_algebra::{ArrayId, BlockId, Mode};
 use cavi_executor::Parameters;
 
 use crate::bind::{DataError, Inputs};
@@ -34,6 +35,8 @@ pub struct Reopened {
     pub parameters: Parameters,
     /// The seed of the split.
     pub seed: u64,
+    /// Of new rows that were projected what is theirs: everything else keeps the q of the earlier fit.
+    pub own: Option<BTreeSet<ArrayId>>,
 }
 
 /// Reads a fit, or the latents of new rows, with the data that are `given`, else with those that it was made from.
@@ -66,7 +69,8 @@ pub fn open(directory: &Path, given: Option<&Inputs>) -> Result<Reopened, Error>
             given.blocks.iter_mut().zip(theirs.blocks).for_each(|(one, other)| *one = one.take().or(other));
             Ok(given)
         })?;
-        return Ok(Reopened { stored, problem: rows.problem, held: HeldOut::default(), parameters, seed });
+        let (own, held) = (Some(rows.own().clone()), HeldOut::default());
+        return Ok(Reopened { stored, problem: rows.problem, held, parameters, seed, own });
     }
     let requests: Result<Vec<Request>, DataError> = texts(&stored.summary["settings"]["heldout"])
         .iter()
@@ -76,10 +80,20 @@ pub fn open(directory: &Path, given: Option<&Inputs>) -> Result<Reopened, Error>
     let (problem, held) = compiled.bind_without_by(&inputs, &requests?, Some(seed), given_totals)?;
     let read = |wanted: &dyn Fn(BlockId) -> bool| crate::init::read_blocks(&problem, directory, wanted);
     let parameters = parameters(&problem, seed, &read)?;
-    Ok(Reopened { stored, problem, held, parameters, seed })
+    Ok(Reopened { stored, problem, held, parameters, seed, own: None })
 }
 
 impl Reopened {
+    /// Whether the factor of q of a variable is that of an earlier fit, and stays as it is.
+    pub(crate) fn is_held(&self, array: ArrayId) -> bool {
+        self.own.as_ref().is_some_and(|own| !own.contains(&array))
+    }
+
+    /// The same of a block.
+    pub(crate) fn is_held_block(&self, block: BlockId) -> bool {
+        self.problem.equations.block(block).members.iter().all(|member| self.is_held(*member))
+    }
+
     /// The exposures of whole counts: a fit that was given a share of their units knows their rates at its scale.
     pub(crate) fn exposures_of_whole(&self) -> exposure::OfArrays {
         // Rows that were projected have whole counts, and a program at their scale.

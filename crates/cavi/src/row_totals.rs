@@ -22,8 +22,8 @@ struct Dimension<'a> {
 }
 
 impl RowTotals<'_> {
-    /// Sums up the rows of data.
-    pub fn of<'a>(symbols: &Symbols, bound: &'a Bound, id: ArrayId) -> RowTotals<'a> {
+    /// Rows whose totals are 0.
+    fn nothing<'a>(symbols: &Symbols, bound: &'a Bound, id: ArrayId) -> RowTotals<'a> {
         let array = symbols.array(id);
         let shape = bound.shape(symbols, id);
         let dimension = |(place, size): (usize, &usize)| {
@@ -38,7 +38,28 @@ impl RowTotals<'_> {
         };
         let dimensions: Vec<Dimension<'a>> = shape.iter().enumerate().map(dimension).collect();
         let rows = dimensions.iter().map(|own| own.size).product();
-        let mut of = RowTotals { dimensions, totals: vec![0.0; rows] };
+        RowTotals { dimensions, totals: vec![0.0; rows] }
+    }
+
+    /// Sums up the rows of entries, whose coordinates have a column for each dimension.
+    pub fn of_entries<'a>(
+        symbols: &Symbols,
+        bound: &'a Bound,
+        id: ArrayId,
+        (coordinates, values): (&[Vec<u32>], &[f64]),
+    ) -> RowTotals<'a> {
+        let mut of = RowTotals::nothing(symbols, bound, id);
+        for (entry, value) in values.iter().enumerate() {
+            let row = of.row(|dimension| coordinates[dimension][entry] as usize);
+            of.totals[row] += value;
+        }
+        of
+    }
+
+    /// Sums up the rows of data.
+    pub fn of<'a>(symbols: &Symbols, bound: &'a Bound, id: ArrayId) -> RowTotals<'a> {
+        let shape = bound.shape(symbols, id);
+        let mut of = RowTotals::nothing(symbols, bound, id);
         match bound.array(id) {
             BoundArray::Dense { values, .. } => {
                 for (cell, value) in values.iter().enumerate().filter(|(_, value)| **value != 0.0) {

@@ -102,15 +102,13 @@ fn measure(
     metrics: &[Metric],
     seed: u64,
 ) -> Result<Vec<Measured>, Failure> {
-    let mut measured = Vec::new();
     if metrics.is_empty() {
-        return Ok(measured);
+        return Ok(Vec::new());
     }
     let settings = (seed, arguments.threads.unwrap_or_else(fit::all_threads));
-    for part in &held.parts {
-        let rank = arguments.rank.as_deref();
-        measured.extend(metrics::measure(problem, parameters, part, rank, metrics, settings)?);
-    }
+    let rank = arguments.rank.as_deref();
+    let (measured, notes) = metrics::measure(problem, parameters, held, rank, metrics, settings)?;
+    notes.iter().for_each(|note| terminal::note(&format!("note: {note}\n")));
     Ok(measured)
 }
 
@@ -170,7 +168,7 @@ fn show(
 /// `ndcg@20 of x: 0.3121 (standard error 0.0102) over 400 rows; popularity 0.2011`
 fn metric_line(own: &Measured) -> String {
     let Measured { array, metric, count, value, standard_error, popularity } = own;
-    if *count == 0 {
+    if *count == 0.0 {
         let reason = match metric {
             Metric::Rmse | Metric::Mae => "no entry is held out",
             Metric::Auc => "no row has a held-out entry above 0 and another candidate",

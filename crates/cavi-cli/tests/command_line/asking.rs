@@ -562,3 +562,110 @@ fn tables_whose_names_are_whole_numbers_are_matched() {
     }
     refuse(&directory, &["match", "o", "nosuch.csv"], 1, &["`nosuch.csv`: found no such directory or file"]);
 }
+
+/// Of two programs that differ in what they divide the data by, the difference is that of the densities of the data.
+#[test]
+fn programs_with_and_without_a_scale_are_compared_in_one_unit() {
+    let directory = scratch("asking_scales");
+    let program = "axis row[n]\naxis col[j]\ndata x[n, j] : real, absent = NA@\nmu[j] ~ Normal(0, sd = 10)\n\
+        x[n, j] ~ Normal(mu[j], sd = 1)\nposterior { point mu }\n";
+    for (name, how) in [("a", ""), ("b", ", scale over n"), ("c", ", center over n, scale over n")] {
+        fs::write(directory.join(format!("{name}.cavi")), program.replace('@', how)).unwrap();
+    }
+    fs::write(directory.join("x.csv"), "row,p,q\nr0,10,3\nr1,14,2\nr2,11,-5\nr3,25,1\nr4,13,4\n").unwrap();
+    fs::write(directory.join("h.csv"), "row,col\nr0,p\nr3,q\nr4,q\n").unwrap();
+    for name in ["a", "b", "c"] {
+        let line =
+            format!("fit {name}.cavi --data x=x.csv --heldout x=h.csv --tol 1e-13 --quiet --out {name}");
+        succeed(&directory, &line.split(' ').collect::<Vec<_>>());
+    }
+    let given = [[14.0, 11.0, 25.0, 13.0].as_slice(), [3.0, 2.0, -5.0].as_slice()];
+    let held = [(0, 10.0), (1, 1.0), (1, 4.0)];
+    // The log densities of the data by each program, a point of mu being S / (N + 0.01) of what it sees.
+    let logs = |centred: bool, scaled: bool| -> Vec<f64> {
+        let of = |(column, value): &(usize, f64)| {
+            let all = given[*column];
+            let count = all.len() as f64;
+            let mean = all.iter().sum::<f64>() / count;
+            let spread = (all.iter().map(|own| (own - mean) * (own - mean)).sum::<f64>() / count).sqrt();
+            let (centre, scale) = (if centred { mean } else { 0.0 }, if scaled { spread } else { 1.0 });
+            let seen = |own: f64| (own - centre) / scale;
+            let mu = all.iter().map(|own| seen(*own)).sum::<f64>() / (count + 0.01);
+            -0.5 * (seen(*value) - mu).powi(2) - 0.5 * (2.0 * std::f64::consts::PI).ln() - scale.ln()
+        };
+        held.iter().map(of).collect()
+    };
+    let (a, b, c) = (logs(false, false), logs(false, true), logs(true, true));
+    let sum = |own: &[f64]| own.iter().sum::<f64>();
+    let found = json(&directory, &["compare", "a", "b", "c"]);
+    let number = |place: usize, key: &str| found["fits"][place][key].as_f64().unwrap();
+    let best = [&a, &b, &c].into_iter().max_by(|one, other| sum(one).total_cmp(&sum(other))).unwrap();
+    for (place, own) in [&a, &b, &c].into_iter().enumerate() {
+        assert!((number(place, "log_predictive") - sum(own)).abs() < 1e-5, "{place}: {found}, {}", sum(own));
+        assert!((number(place, "below_best") - (sum(best) - sum(own))).abs() < 1e-5, "{place}: {found}");
+    }
+    // Other entries are told from the same ones as before.
+    fs::write(directory.join("o.csv"), "row,col\nr1,p\nr3,q\nr4,q\n").unwrap();
+    succeed(
+        &directory,
+        &["fit", "b.cavi", "--data", "x=x.csv", "--heldout", "x=o.csv", "--quiet", "--out", "other"],
+    );
+    refuse(&directory, &["compare", "a", "other"], 1, &["other entries of `x`"]);
+}
+
+#[test]
+fn every_node_of_a_pair_has_its_entry_and_missing_entries_of_sparse_data_are_found_by_their_list() {
+    let directory = scratch("asking_missing_pairs");
+    let program = "axis node[i, j]\ndata y[i, j] : real, absent = NA, i < j\nb[i] ~ Normal(0, sd = 1)\n\
+        y[i, j] ~ Normal(b[i] + b[j], sd = 1)\n";
+    fs::write(directory.join("n.cavi"), program).unwrap();
+    let pairs = |without: &dyn Fn(usize, usize) -> bool| {
+        let mut lines = String::from("i,j,y\n");
+        for i in 0..5 {
+            for j in i + 1..5 {
+                let value = if without(i, j) { "NA".to_owned() } else { format!("{}", (i * 3 + j) % 4) };
+                lines += &format!("n{i},n{j},{value}\n");
+            }
+        }
+        lines
+    };
+    fs::write(directory.join("one.csv"), pairs(&|i, j| (i, j) == (1, 3))).unwrap();
+    fs::write(directory.join("node.csv"), pairs(&|i, j| i == 2 || j == 2)).unwrap();
+    for (name, bare) in [("one", 0), ("node", 1)] {
+        let data = format!("y={name}.csv");
+        succeed(&directory, &["fit", "n.cavi", "--data", &data, "--quiet", "--out", name]);
+        let said = json(&directory, &["impute", name]);
+        assert_eq!(said["arrays"]["y"]["n_rows_without_entries"], bare, "{name}: {said}");
+    }
+    // Two missing entries among ten thousand million.
+    let program = "axis row[n]\naxis col[j]\ndata y[n, j] : count, absent = 0, NA\n\
+        r ~ Gamma(1, rate = 1)\ny[n, j] ~ Poisson(r)\n";
+    fs::write(directory.join("s.cavi"), program).unwrap();
+    fs::write(directory.join("s.csv"), "row,col,y\n7,5,3\n99999,2,NA\n20,99998,1\n3,40000,NA\n").unwrap();
+    fs::write(directory.join("all.txt"), (0..100_000).map(|own| format!("{own}\n")).collect::<String>())
+        .unwrap();
+    succeed(
+        &directory,
+        &[
+            "fit",
+            "s.cavi",
+            "--data",
+            "y=s.csv",
+            "--labels",
+            "row=all.txt",
+            "--labels",
+            "col=all.txt",
+            "--quiet",
+            "--out",
+            "s",
+        ],
+    );
+    let said = json(&directory, &["impute", "s"]);
+    assert_eq!(said["arrays"]["y"]["n_missing"], 2, "{said}");
+    let table = fs::read_to_string(directory.join("s/imputed/y.csv")).unwrap();
+    let places: Vec<&str> = table.lines().skip(1).map(|line| line.rsplit_once(',').unwrap().0).collect();
+    assert!(
+        places.len() == 2 && places[0].starts_with("3,40000,") && places[1].starts_with("99999,2,"),
+        "{table}"
+    );
+}

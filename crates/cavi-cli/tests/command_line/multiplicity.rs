@@ -173,3 +173,50 @@ fn what_a_fit_explains_counts_rows_within_weighed_groups() {
         assert!((once - often).abs() < 1e-6, "{program}: {once} and {often}");
     }
 }
+
+#[test]
+fn rows_of_weight_0_are_in_no_density_of_draws() {
+    let directory = scratch("multiplicity_weights_of_draws");
+    let program = "axis row[n]\ndata x[n] : real\ndata m[n] : multiplicity\nmu ~ Normal(0, sd = 10)\n\
+        z[n] ~ Normal(mu, sd = 1)\nx[n] ~ Normal(z[n], sd = 1)\n";
+    fs::write(directory.join("h.cavi"), program).unwrap();
+    fs::write(directory.join("x.csv"), "row,x\na,2\nb,-1\nc,7\n").unwrap();
+    fs::write(directory.join("m.csv"), "row,m\na,1\nb,1\nc,0\n").unwrap();
+    run(&directory, "fit h.cavi --data x=x.csv --data m=m.csv --tol 1e-12 --quiet --out h");
+    let found = json(&directory, "check-fit h --draws 4000");
+    // At rest q(mu) has the precision 2.01 and each q(z) 2; with r = E mu, E z = (r + x) / 2 and 2.01 r = sum E z. The bound is that of two rows.
+    let (x, tau) = ([2.0, -1.0_f64], (2.0 * std::f64::consts::PI).ln());
+    let r = 0.5 / 1.01;
+    let (of_mu, of_z) = (1.0 / 2.01, 0.5);
+    let mut bound =
+        -0.5 * (tau + 100.0_f64.ln() + (r * r + of_mu) / 100.0) + 0.5 * (tau + 1.0 + f64::ln(of_mu));
+    for x in x {
+        let z = (r + x) / 2.0;
+        bound += -0.5 * (tau + (z - r) * (z - r) + of_z + of_mu) - 0.5 * (tau + (x - z) * (x - z) + of_z);
+        bound += 0.5 * (tau + 1.0 + f64::ln(of_z));
+    }
+    let (mean, sd) =
+        (found["q"]["mean_log_weight"].as_f64().unwrap(), found["q"]["sd_log_weight"].as_f64().unwrap());
+    assert!((mean - bound).abs() < 5.0 * sd / 4000.0_f64.sqrt(), "{mean}, by hand {bound}: {found}");
+}
+
+#[test]
+fn coherence_counts_documents_as_often_as_they_weigh() {
+    let directory = scratch("multiplicity_coherence");
+    let program = "axis doc[d]\naxis word[v]\naxis topic[k] = 2\ndata n[d, v] : count, absent = 0\ndata m[d] : multiplicity\n\
+        theta[d, :k] ~ Dirichlet(0.5)\nbeta[k, :v] ~ Dirichlet(0.5)\n\
+        n[d, :v] ~ Multinomial(p = sum[k](theta[d, k] * beta[k, v]))\n";
+    fs::write(directory.join("l.cavi"), program).unwrap();
+    let counts = "doc,word,n\nd0,a,90\nd0,b,80\nd1,b,70\nd2,b,60\nd2,c,90\nd3,a,80\nd3,c,70\n";
+    fs::write(directory.join("n.csv"), counts).unwrap();
+    fs::write(directory.join("m.csv"), "doc,m\nd0,2\nd1,1\nd2,0\nd3,1\n").unwrap();
+    let found =
+        json(&directory, "choose l.cavi --data n=n.csv --data m=m.csv --set topic=2,3 --restarts 1 --quiet");
+    // Of four documents a and b are in three each and c in one, a and b in two together, a and c in one, b and c in none. Three words are the
+    // largest of every topic.
+    let npmi = |both: f64, one: f64, other: f64| (both / (one * other)).ln() / -both.ln();
+    let by_hand = (npmi(0.5, 0.75, 0.75) + npmi(0.25, 0.75, 0.25) - 1.0) / 3.0;
+    for own in found["candidates"].as_array().unwrap() {
+        assert!((own["coherence"].as_f64().unwrap() - by_hand).abs() < 1e-9, "{own}, by hand {by_hand}");
+    }
+}

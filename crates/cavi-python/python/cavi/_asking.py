@@ -187,9 +187,9 @@ class Questions:
         """
         inputs = self._asked(data, set, columns, labels, transpose, arrays)
         wanted = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
-        return json.loads(
-            _core.heldout_score([str(self.path)], inputs, wanted, rank, _calls.seed(seed), threads)
-        )
+        text, told = _core.heldout_score([str(self.path)], inputs, wanted, rank, _calls.seed(seed), threads)
+        tell(told, stacklevel=2)
+        return json.loads(text)
 
     def simulate(
         self,

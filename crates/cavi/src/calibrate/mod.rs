@@ -321,7 +321,7 @@ impl<'a> Pair<'a> {
         let given = problem.as_given();
         let symbols = &given.model.symbols;
         let truth = |array: ArrayId| truth(given, drawn, array);
-        let components = Components::of(given, &truth, &|_| false);
+        let components = Components::of(given, &truth, &|_| false, &|_| false);
         let names = self.judged.iter().map(|own| own.name.clone()).collect();
         let sample = sample::sample(problem, &found.parameters, &sample::Asked { draws, seed, names })?;
         let mut of_q: Vec<(ArrayId, Mean)> = Vec::new();

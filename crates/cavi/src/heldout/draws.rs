@@ -11,7 +11,9 @@ use cavi_numerics::special::ln;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use super::predict::{unflat, weighted};
 use crate::posterior::{Role, family, roles};
+use crate::rows::RowWeights;
 
 /// Where a variable of a block is found in a draw of it.
 pub(crate) struct Source {
@@ -113,27 +115,39 @@ impl Source {
     }
 
     /// As [`Source::draw`], with the log density of the draw: of an exponential family `sum_i (base_i + eta_i) t_i(x) - A(eta)`, or with the
-    /// entropy H in the place of A, `sum_i (base_i + eta_i) (t_i(x) - E t_i) - H`. Of a point it is 0. The factor must have a density
-    /// ([`Source::has_density`]).
+    /// entropy H in the place of A, `sum_i (base_i + eta_i) (t_i(x) - E t_i) - H`. Of a point it is 0. A row of weight m has
+    /// it m times: of weight 0 it is none. The factor must have a density ([`Source::has_density`]).
     pub fn draw_with_density(
         &self,
-        equations: &Equations,
+        (equations, bound): (&Equations, &Bound),
         parameters: &Parameters,
         rng: &mut ChaCha8Rng,
     ) -> (Vec<(ArrayId, Vec<f64>)>, f64) {
         let columns = &parameters.blocks[self.block.index()];
         let mut log_density = 0.0;
         let drawn = self.draw_rows(equations, parameters, rng, &mut |drawn| {
-            log_density = self.log_density(equations, columns, drawn);
+            log_density = self.log_density((equations, bound), columns, drawn);
         });
         (drawn, log_density)
     }
 
     /// The log density of q at values, rows by slice.
-    fn log_density(&self, equations: &Equations, columns: &[Vec<f64>], drawn: &[f64]) -> f64 {
+    fn log_density(
+        &self,
+        (equations, bound): (&Equations, &Bound),
+        columns: &[Vec<f64>],
+        drawn: &[f64],
+    ) -> f64 {
         let Some(family) = family(equations, self.block) else { return 0.0 };
+        let block = equations.block(self.block);
         let rows: Vec<usize> = (0..self.layout.rows).collect();
-        self.log_densities(family, columns, &rows, drawn).iter().sum()
+        let weights = RowWeights::of(&equations.symbols, bound, &block.multiplicity, &block.plates);
+        let weight = |row: usize| {
+            let place = unflat(&self.layout.plates, row);
+            weights.at(|plate| place[plate])
+        };
+        let each = self.log_densities(family, columns, &rows, drawn).into_iter().enumerate();
+        each.map(|(row, own)| weighted(weight(row), own)).sum()
     }
 
     /// The log density of q of some rows at values, one after another, each a scalar or a slice.

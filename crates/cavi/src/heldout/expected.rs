@@ -39,6 +39,15 @@ pub struct Expected {
     pub class: Option<Vec<u32>>,
 }
 
+/// Of how many units of a row under a Multinomial an entry is expected to have its share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// Of those that were given.
+    Given,
+    /// Of one: the expected entry is the probability of it.
+    One,
+}
+
 /// The numbers of each entry in a world, a column each: the probability of each class; or mean and variance.
 type Columns = Vec<Vec<f64>>;
 
@@ -53,6 +62,7 @@ impl Predictor<'_> {
         array: ArrayId,
         coordinates: &[Vec<u32>],
         draws: usize,
+        of: Of,
     ) -> Result<Expected, Box<Diagnostic>> {
         let statement = self.model.statement_of(array).expect("data that are predicted have a statement");
         let refuse =
@@ -60,7 +70,7 @@ impl Predictor<'_> {
         if let Some(block) = self.equations.block_of(array) {
             return self.latent(array, block, coordinates, draws).ok_or_else(|| refuse("they are implicit"));
         }
-        self.expect_by_statement(array, coordinates, draws, true)
+        self.expect_by_statement(array, coordinates, (draws, of), true)
     }
 
     /// The same by the statement of the array alone: of an entry that is observed what its statement says of it, and not its value. Where entries
@@ -72,7 +82,7 @@ impl Predictor<'_> {
         &self,
         array: ArrayId,
         coordinates: &[Vec<u32>],
-        draws: usize,
+        (draws, of): (usize, Of),
         tell: bool,
     ) -> Result<Expected, Box<Diagnostic>> {
         let statement = self.model.statement_of(array).expect("data that are predicted have a statement");
@@ -99,7 +109,7 @@ impl Predictor<'_> {
             };
             let threads = Threads::new(self.threads.count());
             let other = Predictor { equations, parameters, threads, written_out: OnceLock::new(), ..*self };
-            return other.expect_by_statement(array, coordinates, draws, tell);
+            return other.expect_by_statement(array, coordinates, (draws, of), tell);
         }
         let weights = self.all_weights(statement, &mut copy, given).map_err(|reason| refuse(&reason))?;
         let kind = match statement.family.prediction() {
@@ -118,7 +128,10 @@ impl Predictor<'_> {
         let letters = placed_letters(statement, &own.slice, false);
         let slices = vec![None; own.letters.len()];
         let part = Part { copy: &copy, weights, kind, letters, hidden: &hidden, width: 1, slices };
-        let totals = (kind == Kind::Unit).then(|| self.row_totals(array, coordinates));
+        let totals = (kind == Kind::Unit).then(|| match of {
+            Of::Given => self.row_totals(array, coordinates),
+            Of::One => vec![1.0; entries],
+        });
         Ok(self.average(&part, totals.as_deref(), draws))
     }
 

@@ -1,7 +1,7 @@
 //! The log joint density at draws from q, and that of q: the log importance weights of a fit.
 //!
 //! `log w = log p(data, latents) - log q(latents)`, latents from q. The mean of `log w` is the evidence lower bound of a program without
-//! bounds; the tail of `w` says how far q is from the posterior. Points have no density under q: theirs is left out, and they are as they
+//! bounds; rows of weight 0 are in neither density. The tail of `w` says how far q is from the posterior. Points have no density under q: theirs is left out, and they are as they
 //! are in every draw.
 
 use std::collections::BTreeMap;
@@ -99,7 +99,7 @@ pub(crate) fn log_weights(
         let mut log_q = 0.0;
         let mut drawn: BTreeMap<ArrayId, BoundArray> = BTreeMap::new();
         for source in &sources {
-            let (values, own) = source.draw_with_density(equations, parameters, &mut rng);
+            let (values, own) = source.draw_with_density((equations, bound), parameters, &mut rng);
             log_q += own;
             drawn.extend(values.into_iter().map(|(array, values)| (array, BoundArray::full(values))));
         }

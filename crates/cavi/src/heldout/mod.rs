@@ -52,6 +52,7 @@ pub(crate) use by_component::{Makes, OfEntries, by_component};
 pub(crate) use classes::is_as_given;
 use draws::Source as Drawn;
 pub use expected::Expected;
+pub(crate) use expected::Of;
 pub(crate) use joint::log_weights;
 pub use one_component::{Baselines, OneComponent};
 use predict::Predictor;
@@ -60,6 +61,7 @@ pub(crate) use predict::{placed_letters, unflat, write_out};
 pub use request::{Asked, Request};
 use request::{Asking, requested};
 pub use units::log_scale;
+pub(crate) use units::log_scales;
 
 /// How a block of q is drawn.
 pub(crate) fn sources(equations: &Equations, bound: &Bound, block: BlockId) -> Drawn {
@@ -351,6 +353,35 @@ fn at_entries(problem: &Problem, hidden: &mut Hidden) -> Result<(), DataError> {
     Ok(())
 }
 
+/// What is held out with a coordinate for each dimension: of slices that are held out as a whole the elements one by one.
+pub(crate) fn by_element(problem: &Problem, hidden: &Hidden) -> Hidden {
+    let symbols = &problem.equations.symbols;
+    let array = symbols.array(hidden.array);
+    if hidden.coordinates.len() == array.letters.len() {
+        return hidden.clone();
+    }
+    let shape = problem.binding.bound.shape(symbols, hidden.array);
+    let within: Vec<usize> = (0..shape.len()).filter(|dimension| array.slice[*dimension]).collect();
+    let sizes: Vec<usize> = within.iter().map(|dimension| shape[*dimension]).collect();
+    let width: usize = sizes.iter().product::<usize>().max(1);
+    let column = |dimension: usize| -> Vec<u32> {
+        let position = |entry: usize| match within.iter().position(|own| *own == dimension) {
+            Some(place) => unflat(&sizes, entry % width)[place] as u32,
+            None => {
+                let place = (0..dimension).filter(|own| !within.contains(own)).count();
+                hidden.coordinates[place][entry / width]
+            }
+        };
+        (0..hidden.values.len()).map(position).collect()
+    };
+    let weights = |own: &Vec<f64>| own.iter().flat_map(|own| std::iter::repeat_n(*own, width)).collect();
+    Hidden {
+        coordinates: (0..shape.len()).map(column).collect(),
+        weights: hidden.weights.as_ref().map(weights),
+        ..hidden.clone()
+    }
+}
+
 /// How well a fit predicts what it was not given, one score an array.
 ///
 /// # Errors
@@ -453,12 +484,11 @@ pub fn expected(
     draws: usize,
     (seed, threads): (u64, usize),
 ) -> Result<Expected, Error> {
-    let expect = |predictor: &Predictor<'_>| predictor.expect(array, coordinates, draws);
+    let expect = |predictor: &Predictor<'_>| predictor.expect(array, coordinates, draws, Of::Given);
     in_given_units(problem, parameters, array, coordinates, (seed, threads), &expect)
 }
 
 /// What the statement of an array says of its entries, whether they are observed or not: as [`expected`], without what an entry itself says of its factor.
-/// Where entries do not `tell` of the classes that belong to them, it is what is said of them before they are seen.
 ///
 /// # Errors
 /// As there.
@@ -467,11 +497,31 @@ pub(crate) fn stated(
     parameters: &Parameters,
     array: ArrayId,
     coordinates: &[Vec<u32>],
-    tell: bool,
     (seed, threads): (u64, usize),
 ) -> Result<Expected, Error> {
-    let expect = |predictor: &Predictor<'_>| predictor.expect_by_statement(array, coordinates, 0, tell);
+    let expect =
+        |predictor: &Predictor<'_>| predictor.expect_by_statement(array, coordinates, (0, Of::Given), true);
     in_given_units(problem, parameters, array, coordinates, (seed, threads), &expect)
+}
+
+/// The means of [`expected`], or where data are scored `as_given` what their statement says before they are seen; of rows under a Multinomial for one unit of
+/// each, whatever they were given.
+///
+/// # Errors
+/// As there.
+pub(crate) fn expected_of_one(
+    problem: &Problem,
+    parameters: &Parameters,
+    array: ArrayId,
+    coordinates: &[Vec<u32>],
+    as_given: bool,
+    settings: (u64, usize),
+) -> Result<Vec<f64>, Error> {
+    let expect = |predictor: &Predictor<'_>| match as_given {
+        true => predictor.expect_by_statement(array, coordinates, (0, Of::One), false),
+        false => predictor.expect(array, coordinates, 0, Of::One),
+    };
+    Ok(in_given_units(problem, parameters, array, coordinates, settings, &expect)?.mean)
 }
 
 /// What a predictor expects, in the units in which the data were given.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A score is that of y, the numbers that the program is about. The sum of `log s` over the entries that are scored takes it to the units in which the
-//! data were given, where fits of programs with and without a scale, and with other scales, compare. Centres change no density, and probabilities have no unit.
+//! data were given, where fits of programs with and without a scale, and with other scales, compare ([`crate::compare`] takes them there). Centres change no density, and probabilities have no unit.
 
 use cavi_numerics::special::ln;
 
@@ -19,12 +19,17 @@ use crate::prepare::Problem;
 /// The sum of the logs of the scales of all entries that are held out; `None` where no array among them is divided by one.
 pub fn log_scale(problem: &Problem, held: &HeldOut) -> Option<f64> {
     let given = problem.as_given();
-    let each = held.parts.iter().filter_map(|part| of_part(given, part));
-    each.fold(None, |sum, own| Some(sum.unwrap_or(0.0) + own))
+    let of = |part: &Hidden| {
+        let logs = log_scales(given, part)?;
+        let width = part.weights.as_ref().map_or(1, |weights| part.values.len() / weights.len().max(1));
+        let count = |number: usize| part.weights.as_ref().map_or(1.0, |weights| weights[number / width]);
+        Some(logs.iter().enumerate().map(|(number, log)| count(number) * log).sum::<f64>())
+    };
+    held.parts.iter().filter_map(of).fold(None, |sum, own| Some(sum.unwrap_or(0.0) + own))
 }
 
-/// That of the entries of one array.
-fn of_part(given: &Problem, hidden: &Hidden) -> Option<f64> {
+/// The log of the scale of each held-out value of an array, 0 of what is missing; `None` where the array is divided by none, or has probabilities.
+pub(crate) fn log_scales(given: &Problem, hidden: &Hidden) -> Option<Vec<f64>> {
     if gives_probabilities(&given.model, hidden.array) {
         return None;
     }
@@ -39,7 +44,7 @@ fn of_part(given: &Problem, hidden: &Hidden) -> Option<f64> {
         dimensions.iter().map(|own| if is_whole(own.held()) { own.size() } else { 1 }).collect();
     let width: usize = widths.iter().product();
     let column = |held: usize| (0..held).filter(|other| !is_whole(*other)).count();
-    let of = |number: usize| {
+    let group = |number: usize| {
         let (entry, mut within) = (number / width, number % width);
         let mut inside = vec![0; widths.len()];
         for (position, width) in inside.iter_mut().zip(&widths).rev() {
@@ -51,7 +56,6 @@ fn of_part(given: &Problem, hidden: &Hidden) -> Option<f64> {
             false => dimensions[number].position(&|held| hidden.coordinates[column(held)][entry] as usize),
         })
     };
-    let count = |entry: usize| hidden.weights.as_ref().map_or(1.0, |weights| weights[entry]);
-    let seen = hidden.values.iter().enumerate().filter(|(_, value)| !value.is_nan());
-    Some(seen.map(|(number, _)| count(number / width) * ln(scales[of(number)])).sum())
+    let of = |(number, value): (usize, &f64)| if value.is_nan() { 0.0 } else { ln(scales[group(number)]) };
+    Some(hidden.values.iter().enumerate().map(of).collect())
 }

@@ -4,7 +4,7 @@
 //! sizes, the missing entries and the row totals of its own, and fitted again from the q of the fit. **Of rows**: positions of an axis are drawn
 //! with replacement from the data themselves (`resampled.rs`), which does not believe the program; latents of these rows have no
 //! interval, since the rows differ. A row of multiplicity m is m rows, each with data drawn by themselves, so that what is fitted again has them
-//! written out; the first of them has the interval of the row. Components are put in the order of the fit (`components.rs`).
+//! written out; the first of them has the interval of the row. Of rows that were projected what they share keeps its q in every fit. Components are put in the order of the fit (`components.rs`).
 //!
 //! With `t` the mean in the fit and `t*` the means in the fits to other data, the **basic** interval takes `t* - t` to be distributed as `t` less
 //! the truth, `[2 t - q_hi(t*), 2 t - q_lo(t*)]`, so that a shrinkage that both have is taken out; of positive numbers on the scale of their
@@ -149,7 +149,7 @@ pub fn bootstrap(
         None => false,
     };
     let (base, _) = refit.run(fitted, &fit.parameters, &is_repeated)?;
-    let mut wanted = targets(problem, &base, &asked.names)?;
+    let mut wanted = targets(fit, problem, &base, &asked.names)?;
     wanted.retain(|own| !is_row(own.array));
     if wanted.is_empty() {
         return Err(DataError::new("all latents belong to rows, which differ in each data set")
@@ -173,7 +173,7 @@ pub fn bootstrap(
         held: held.as_ref(),
         resampling: resampling.as_ref(),
         repeated: repeated.as_ref(),
-        components: Components::of(problem, &of_base, &is_new),
+        components: Components::of(problem, &of_base, &is_new, &|array| fit.is_held(array)),
         wanted: &wanted,
         is_new: &is_new,
         seed: asked.seed,
@@ -223,7 +223,7 @@ pub fn bootstrap(
     let without = |own: &&Target| setting.shown(fit, own).1.len() < stated(fit, own).len();
     for own in wanted.iter().filter(without) {
         let name = &problem.model.symbols.array(own.array).name;
-        notes.push(format!("what `{name}` has for rows of weight 0 has no interval: these are no rows"));
+        notes.push(without_rows(name));
     }
     let shown =
         |own: &Target| setting.shown(fit, own).1.into_iter().map(|(new, _)| own.mean.values[new]).collect();
@@ -341,6 +341,11 @@ pub(super) fn went_on(at_rest: &[Vec<f64>], variables: &[Variable], when: &str) 
             crate::bind::list(&moved)
         )
     })
+}
+
+/// What there is to say of a latent some of whose rows have weight 0.
+pub(super) fn without_rows(name: &str) -> String {
+    format!("what `{name}` has for rows of weight 0 has no interval: these are no rows")
 }
 
 /// The means of a latent as the fit states them.

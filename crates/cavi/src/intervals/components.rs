@@ -3,14 +3,17 @@
 //! Components (topics, factors, classes) are positions on an axis that no data have, and that no constant tells apart; any order of them is as good, and where the
 //! program says the same with the signs of one turned around (`signs.rs`), so is any sign. A component of the other fit is that of the fit to which it is closest: with the means
 //! of all latents that data are made from (where there are none, of all) and that run along the axis once, each divided by the standard deviation of its numbers (of non-negative ones their
-//! roots), components are assigned one to one so that the sum of their squared distances is least.
+//! roots), components are assigned one to one so that the sum of their squared distances is least. Over a ragged axis each group has components of its
+//! own, which change places among themselves.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, Mode, Support, Symbols};
-use cavi_executor::{BoundArray, Parameters};
+use cavi_executor::{Bound, BoundArray, Parameters};
 use cavi_numerics::assignment;
 
+use crate::bind::Existing;
 use crate::heldout::unflat;
 use crate::matching::component_axes;
 use crate::means::{Mean, mean};
@@ -29,14 +32,18 @@ struct Axis {
     axis: AxisId,
     /// Whether components have no sign of their own.
     is_signed: bool,
+    /// The positions of each group; one where the axis is not ragged.
+    groups: Vec<Range<usize>>,
 }
 
 impl Components {
-    /// Those of latents with these means. Latents for which `is_new` belong to other rows in other data, and tell nothing.
+    /// Those of latents with these means. Latents for which `is_new` belong to other rows in other data, and tell nothing; those for which `is_held` have
+    /// the same q in all fits, and their components no other order.
     pub fn of(
         problem: &Problem,
         mean: &dyn Fn(ArrayId) -> Option<Mean>,
         is_new: &dyn Fn(ArrayId) -> bool,
+        is_held: &dyn Fn(ArrayId) -> bool,
     ) -> Components {
         let Problem { model, equations, .. } = problem;
         let symbols = &model.symbols;
@@ -45,19 +52,27 @@ impl Components {
             let mut arrays = (0..symbols.arrays.len()).map(ArrayId::from).filter(|array| along(*array));
             let fixed = |array: ArrayId| {
                 let block = equations.block_of(array).map(|id| equations.block(id));
-                block.is_some_and(|own| own.mode == Mode::Fixed)
+                block.is_some_and(|own| own.mode == Mode::Fixed) || is_held(array)
             };
             let is_alike = |array: ArrayId| match symbols.array(array).kind {
                 ArrayKind::Latent => !fixed(array),
                 ArrayKind::Constant => is_symmetric(problem, array, *axis),
                 ArrayKind::Data => false,
             };
-            symbols.axis(*axis).parent.is_none() && arrays.all(is_alike)
+            // Of components within components those within would change places with what they are in.
+            let all = component_axes(symbols);
+            let is_nested = all.iter().any(|own| symbols.axis(*own).parent == Some(*axis))
+                || std::iter::successors(symbols.axis(*axis).parent, |own| symbols.axis(*own).parent)
+                    .any(|own| all.contains(&own));
+            !is_nested && arrays.all(is_alike)
         };
         let axes: Vec<Axis> = component_axes(symbols)
             .into_iter()
             .filter(is_free)
-            .map(|axis| Axis { axis, is_signed: signs::are_free(model, axis) })
+            .map(|axis| {
+                let bound = &problem.binding.bound;
+                Axis { axis, is_signed: signs::are_free(model, axis), groups: groups(bound, axis) }
+            })
             .collect();
         // What data are made from tells more than what that is made from: centres of classes, not their shares.
         let mut read = BTreeSet::new();
@@ -95,7 +110,20 @@ impl Components {
             .filter_map(|(array, _)| Some((*array, mean(equations, &binding.bound, parameters, *array)?)));
         let mut others: Vec<(ArrayId, Mean)> = of_other.collect();
         for axis in &self.axes {
-            let Some(order) = self.order(symbols, axis, &others) else { continue };
+            let size = axis.groups.last().map_or(0, |own| own.end);
+            let mut order: Vec<(usize, f64)> = (0..size).map(|place| (place, 1.0)).collect();
+            let mut is_known = false;
+            for group in &axis.groups {
+                let existing =
+                    |array: ArrayId| Existing::of(symbols, &binding.bound.axes, symbols.array(array));
+                if let Some(own) = self.order(symbols, (axis, group), &others, &existing) {
+                    is_known = true;
+                    order[group.clone()].copy_from_slice(&own);
+                }
+            }
+            if !is_known {
+                continue;
+            }
             for (array, own) in others.iter_mut().chain(means.iter_mut()) {
                 let flips = axis.is_signed && symbols.array(*array).support == Support::Real;
                 for dimension in 0..own.axes.len() {
@@ -107,8 +135,14 @@ impl Components {
         }
     }
 
-    /// For each component of the fit that of the other, and its sign; `None` where nothing tells them apart.
-    fn order(&self, symbols: &Symbols, axis: &Axis, others: &[(ArrayId, Mean)]) -> Option<Vec<(usize, f64)>> {
+    /// For each component of a group of the fit that of the other, and its sign; `None` where nothing tells them apart.
+    fn order(
+        &self,
+        symbols: &Symbols,
+        (axis, group): (&Axis, &Range<usize>),
+        others: &[(ArrayId, Mean)],
+        existing: &dyn Fn(ArrayId) -> Existing,
+    ) -> Option<Vec<(usize, f64)>> {
         let mut count = None;
         // The sum of squared distances with equal signs, and with the opposite one.
         let mut distances: Vec<[f64; 2]> = Vec::new();
@@ -120,7 +154,9 @@ impl Components {
             }
             let is_real = symbols.array(*array).support == Support::Real;
             let scale = |value: f64| if is_real { value } else { value.max(0.0).sqrt() };
-            let (ours, theirs) = (slices(ours, dimension, &scale), slices(theirs, dimension, &scale));
+            let existing = existing(*array);
+            let slices = |own: &Mean| slices(own, (dimension, group), &existing, &scale);
+            let (ours, theirs) = (slices(ours), slices(theirs));
             let width = variance(&ours);
             if !(width > 0.0 && width.is_finite()) {
                 continue;
@@ -149,13 +185,13 @@ impl Components {
         let pair = |(i, j): (usize, Option<usize>)| {
             let j = j?;
             let [same, opposite] = distances[i * size + j];
-            Some((j, if axis.is_signed && opposite < same { -1.0 } else { 1.0 }))
+            Some((group.start + j, if axis.is_signed && opposite < same { -1.0 } else { 1.0 }))
         };
         assigned.map(pair).collect()
     }
 }
 
-/// Whether a constant stays the same when positions of an axis change places: it does if it does for the first with each other one.
+/// Whether a constant stays the same when positions of an axis change places: it does if it does for the first of each group with each other one.
 fn is_symmetric(problem: &Problem, array: ArrayId, axis: AxisId) -> bool {
     let (symbols, bound) = (&problem.model.symbols, &problem.binding.bound);
     let Some(BoundArray::Dense { values, observed: None }) = &bound.arrays[array.index()] else {
@@ -166,13 +202,22 @@ fn is_symmetric(problem: &Problem, array: ArrayId, axis: AxisId) -> bool {
         shape: bound.shape(symbols, array),
         values: values.to_vec(),
     };
-    (1..bound.size(axis)).all(|other| {
+    let others = |group: Range<usize>| group.clone().skip(1).map(move |other| (group.start, other));
+    groups(bound, axis).into_iter().flat_map(others).all(|(first, other)| {
         let mut order: Vec<(usize, f64)> = (0..bound.size(axis)).map(|place| (place, 1.0)).collect();
-        order.swap(0, other);
+        order.swap(first, other);
         let along = (0..own.axes.len()).filter(|dimension| own.axes[*dimension] == axis);
         let exchanged = along.fold(own.clone(), |one, dimension| permuted(&one, dimension, &order, false));
         exchanged.values == own.values
     })
+}
+
+/// The positions of each group of an axis; all of them where it is not ragged.
+fn groups(bound: &Bound, axis: AxisId) -> Vec<Range<usize>> {
+    match &bound.axes[axis.index()].starts {
+        Some(starts) => starts.windows(2).map(|ends| ends[0]..ends[1]).collect(),
+        None => std::iter::once(0..bound.size(axis)).collect(),
+    }
 }
 
 /// The axes of the dimensions of an array.
@@ -180,11 +225,19 @@ fn dimensions(symbols: &Symbols, array: ArrayId) -> Vec<AxisId> {
     symbols.array(array).letters.iter().map(|letter| symbols.letter(*letter).axis).collect()
 }
 
-/// The numbers of each position along a dimension.
-fn slices(own: &Mean, dimension: usize, scale: &dyn Fn(f64) -> f64) -> Vec<Vec<f64>> {
-    let mut slices = vec![Vec::new(); own.shape[dimension]];
+/// The numbers of each position of a group along a dimension, where there are any.
+fn slices(
+    own: &Mean,
+    (dimension, group): (usize, &Range<usize>),
+    existing: &Existing,
+    scale: &dyn Fn(f64) -> f64,
+) -> Vec<Vec<f64>> {
+    let mut slices = vec![Vec::new(); group.len()];
     for (cell, value) in own.values.iter().enumerate() {
-        slices[unflat(&own.shape, cell)[dimension]].push(scale(*value));
+        let place = unflat(&own.shape, cell);
+        if group.contains(&place[dimension]) && (!existing.is_tied() || existing.is_there(&place)) {
+            slices[place[dimension] - group.start].push(scale(*value));
+        }
     }
     slices
 }
@@ -230,9 +283,11 @@ mod tests {
         let mut symbols = Symbols::default();
         symbols.arrays.push(cavi_algebra::Array::latent("share", Vec::new(), Support::Simplex));
         symbols.arrays.push(cavi_algebra::Array::latent("centre", Vec::new(), Support::Real));
-        let axis = |is_signed| Axis { axis: AxisId(0), is_signed };
+        let axis = |is_signed| Axis { axis: AxisId(0), is_signed, groups: Vec::new() };
         let own = Components { axes: Vec::new(), reference: found([0.64, 0.36], [-2.1, 3.9]) };
-        let order = |is_signed, share, centre| own.order(&symbols, &axis(is_signed), &found(share, centre));
+        let order = |is_signed, share, centre| {
+            own.order(&symbols, (&axis(is_signed), &(0..2)), &found(share, centre), &|_| Existing::default())
+        };
         // Equal shares tell nothing.
         assert_eq!(order(false, [0.5, 0.5], [-2.0, 3.8]), Some(vec![(0, 1.0), (1, 1.0)]));
         assert_eq!(order(false, [0.5, 0.5], [3.8, -2.0]), Some(vec![(1, 1.0), (0, 1.0)]));

@@ -27,6 +27,7 @@ use crate::error::Error;
 use crate::heldout::unflat;
 use crate::means::{Mean, mean};
 use crate::prepare::Problem;
+use crate::reopen::Reopened;
 use crate::rows::RowAxes;
 use crate::summary::{columns, place, variables};
 
@@ -201,17 +202,24 @@ struct Target {
     mean: Mean,
 }
 
-/// The latents that intervals are asked for: those that are named, else what rows share, else all that have a mean.
+/// The latents that intervals are asked for: those that are named, else what rows share, else all that have a mean. Of rows that were projected all of
+/// theirs.
 ///
 /// # Errors
 /// A name that the program does not have, or of a latent that has no interval, with the reason.
-fn targets(problem: &Problem, parameters: &Parameters, names: &[String]) -> Result<Vec<Target>, DataError> {
+fn targets(
+    fit: &Reopened,
+    problem: &Problem,
+    parameters: &Parameters,
+    names: &[String],
+) -> Result<Vec<Target>, DataError> {
     let Problem { model, equations, binding, .. } = problem;
     let symbols = &model.symbols;
     let mut found = Vec::new();
     let mut reasons = Vec::new();
     for array in symbols.latents() {
-        match reason_against(problem, array) {
+        let held = "these rows were projected with the q that the fit has of it, which stays as it is: the directory of the fit has its interval";
+        match reason_against(problem, array).or_else(|| fit.is_held(array).then_some(held)) {
             Some(reason) => reasons.push((array, reason)),
             None => match mean(equations, &binding.bound, parameters, array) {
                 Some(mean) => found.push(Target { array, mean }),

@@ -21,7 +21,7 @@ pub(super) struct Refit {
 }
 
 impl Refit {
-    /// As the fit was made, with the limits that are asked for.
+    /// As the fit was made, with the limits that are asked for; of projected rows what is theirs alone.
     ///
     /// # Errors
     /// A schedule that the program does not have.
@@ -31,6 +31,7 @@ impl Refit {
             Some(text) => problem.schedule(text)?.schedule,
             None => problem.own_schedule(),
         };
+        let schedule = Schedule { items: only(&schedule.items, &|id| !fit.is_held_block(*id)) };
         let settings = Settings {
             sweeps: Some(asked.sweeps.or(summary["sweeps"].as_u64()).unwrap_or(crate::fit::SWEEPS)),
             tolerance: Some(asked.tolerance),

@@ -15,6 +15,14 @@
 //! by GMRES, where the product of `dS/deta` with a vector is a central difference of two sweeps. Allocations and implicit factors are at their
 //! optimum in every sweep and answer with the rest. The covariance with x of every mean is its derivative along delta.
 //!
+//! **Rows of weight.** A row of multiplicity m is m copies with one stored factor, and a tilt of that tilts all of them: what the mean of one answers is
+//! A, its variance and m - 1 covariances with the others. Tilting one copy is tilting all by `1 / m`, and this copy against the others, by `1 - 1 / m` and
+//! by `-1 / m` each. What copies share sees no sum of such a contrast and stays at rest, so that the answer to it is A', that of a copy with all held that
+//! is shared. One copy has the variance `A / m + (1 - 1 / m) A'`. Where copies are counted by several multiplicities, each of them is taken apart so.
+//! Rows of weight 0 are none.
+//!
+//! Of rows that were projected what they share keeps its q, and does not answer.
+//!
 //! An interval stands about the mean at rest, whose variance this is; where the fit had not come to rest, a note says by how much its own mean differs.
 //!
 //! Points have no variance under q to begin with, and no interval here.
@@ -23,9 +31,9 @@
 //! Giordano, Broderick and Jordan (2018), Covariances, robustness, and variational Bayes, Journal of Machine Learning Research 19(51),
 //! section 4 and appendix C; Saad and Schultz (1986) for GMRES.
 
-use super::bootstrap::went_on;
+use super::bootstrap::{went_on, without_rows};
 use super::gmres::gmres;
-use cavi_algebra::{BlockId, Mode, Support};
+use cavi_algebra::{ArrayId, Atom, BlockId, Mode, Support};
 use cavi_executor::{Executor, Item, Layout, Parameters, Schedule, Step};
 
 use super::tilt::{Element, Tilt, Tilted};
@@ -38,6 +46,7 @@ use crate::means::mean;
 use crate::posterior::{Role, layouts, roles};
 use crate::prepare::Problem;
 use crate::reopen::Reopened;
+use crate::rows::RowWeights;
 use crate::start::Given;
 
 /// As many numbers get an interval at once: each takes a solution of linear equations.
@@ -72,7 +81,7 @@ pub fn response(
 ) -> Result<Intervals, Error> {
     check_level(level)?;
     let given = fit.problem.as_given();
-    let wanted = targets(given, &fit.parameters, names)?;
+    let wanted = targets(fit, given, &fit.parameters, names)?;
     let run = Run::of(fit, threads)?;
     let count: usize = wanted.iter().map(|own| own.mean.values.len()).sum();
     if count > MOST {
@@ -92,6 +101,7 @@ pub fn response(
     let labelled = Labelled(given);
     let (mut variables, mut at_rest) = (Vec::new(), Vec::new());
     let (mut done, mut unsolved, mut negative) = (0, 0, 0);
+    let mut without = Vec::new();
     let mut stopped = false;
     for own in &wanted {
         let array = symbols.array(own.array);
@@ -110,28 +120,33 @@ pub fn response(
         let variances = variances.as_mut().map_err(|reason| refused(reason.clone()))?;
         let centres = run.means(own).ok_or_else(|| refused("its factor has no mean".to_owned()))?;
         let intervals = own.mean.values.iter().zip(&centres).zip(variances.iter()).enumerate();
-        let intervals = intervals.map(|(cell, ((mean, centre), found))| {
+        let intervals = intervals.filter_map(|(cell, ((mean, centre), found))| {
+            let found = found.as_ref()?;
             unsolved += usize::from(found.residual > UNSOLVED);
             negative += usize::from(found.variance < 0.0);
             let is_known = found.residual <= UNSOLVED && found.variance >= 0.0;
             let sd = if is_known { found.variance.sqrt() } else { f64::NAN };
             let at = |p: f64| if sd > 0.0 { quantile_of(array.support, *centre, sd, p) } else { centre + sd };
-            Interval {
+            Some(Interval {
                 labels: labelled.labels(&own.mean, cell),
                 mean: *mean,
                 sd,
                 low: at((1.0 - level) / 2.0),
                 high: at((1.0 + level) / 2.0),
-            }
+            })
         });
         variables.push(Variable {
             name: array.name.clone(),
             columns: labelled.columns(own.array),
             intervals: intervals.collect(),
         });
-        at_rest.push(centres);
+        if variances.iter().any(Option::is_none) {
+            without.push(array.name.as_str());
+        }
+        let shown = centres.iter().zip(variances.iter()).filter(|(_, found)| found.is_some());
+        at_rest.push(shown.map(|(centre, _)| *centre).collect());
     }
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = without.into_iter().map(without_rows).collect();
     notes.extend(went_on(&at_rest, &variables, "when it went on until it did"));
     if unsolved > 0 {
         notes
@@ -181,7 +196,7 @@ impl<'a> Run<'a> {
             let members = equations.block(*id).members.iter();
             members.map(|own| problem.model.symbols.array(*own).name.as_str()).collect::<Vec<&str>>()
         };
-        let all = (0..equations.blocks.len()).map(BlockId::from);
+        let all = (0..equations.blocks.len()).map(BlockId::from).filter(|id| !fit.is_held_block(*id));
         let points: Vec<BlockId> =
             all.clone().filter(|id| equations.block(*id).mode == Mode::Point).collect();
         let refused = |reason: String| {
@@ -202,8 +217,7 @@ impl<'a> Run<'a> {
                 ordered.push(id);
             }
         });
-        let item = |block: &BlockId| Item { step: Step::Block(*block), repeat: 1, reset: false };
-        let schedule = Schedule { items: ordered.iter().map(item).collect() };
+        let schedule = schedule_of(&ordered);
         let blocks = ordered;
         let given = Given { blocks: fit.parameters.blocks.iter().cloned().map(Some).collect() };
         let moved = problem.to_run(given).blocks.into_iter().map(Option::unwrap_or_default);
@@ -237,9 +251,51 @@ impl<'a> Run<'a> {
             .help("a fit that has converged: `cavi fit ... --tol 1e-10 --sweeps 100000`, or `--accelerate auto`")
             .into());
         }
-        let scales = scales(problem, &blocks, &at);
         let parameters = executor.parameters().clone();
-        Ok(Run { problem, blocks, schedule, parameters, rest: at, scales, threads })
+        Ok(Run::at_rest(problem, blocks, parameters, at, threads))
+    }
+
+    /// A fit at rest, of which these blocks move.
+    fn at_rest(
+        problem: &'a Problem,
+        blocks: Vec<BlockId>,
+        parameters: Parameters,
+        rest: Vec<f64>,
+        threads: usize,
+    ) -> Run<'a> {
+        let (schedule, scales) = (schedule_of(&blocks), scales(problem, &blocks, &rest));
+        Run { problem, blocks, schedule, parameters, rest, scales, threads }
+    }
+
+    /// The same with everything held but what has copies by all of these multiplicities.
+    ///
+    /// # Errors
+    /// In words, what cannot be held.
+    fn of_copies(&self, multiplicities: &[ArrayId]) -> Result<Run<'a>, String> {
+        let equations = &self.problem.equations;
+        let has_copies = |id: &BlockId| {
+            let own = &equations.block(*id).multiplicity;
+            multiplicities
+                .iter()
+                .all(|wanted| own.iter().any(|atom| matches!(atom, Atom::Value(array, _) if array == wanted)))
+        };
+        // An implicit factor answers whatever is asked of it.
+        let all = (0..equations.blocks.len()).map(BlockId::from);
+        let mut shared = all.filter(|id| equations.block(*id).mode == Mode::Implicit && !has_copies(id));
+        if let Some(id) = shared.next() {
+            let name = &equations.symbols.array(equations.block(id).members[0]).name;
+            return Err(format!("rows of weight share `{name}`, which is implicit"));
+        }
+        let blocks: Vec<BlockId> = self.blocks.iter().copied().filter(has_copies).collect();
+        let executor = self.executor()?;
+        let rest = executor.coordinates(&blocks);
+        Ok(Run::at_rest(self.problem, blocks, self.parameters.clone(), rest, self.threads))
+    }
+
+    fn executor(&self) -> Result<Executor<'a>, String> {
+        let Problem { equations, binding, .. } = self.problem;
+        Executor::new(equations, &binding.bound, self.parameters.clone(), self.threads)
+            .map_err(|unplanned| unplanned.0)
     }
 
     /// The means of the elements of a latent at rest; `None` where its factor has none.
@@ -248,12 +304,16 @@ impl<'a> Run<'a> {
         mean(equations, &binding.bound, &self.parameters, own.array).map(|own| own.values)
     }
 
-    /// The variances of the elements of a latent; after each it is asked whether the work goes on, else those so far.
+    /// The variances of the elements of a latent, none of rows of weight 0; after each it is asked whether the work goes on, else those so far.
     ///
     /// # Errors
     /// Why there are none.
-    fn variances(&self, own: &Target, goes_on: &mut dyn FnMut() -> bool) -> Result<Vec<Variance>, String> {
-        let Problem { equations, binding, .. } = self.problem;
+    fn variances(
+        &self,
+        own: &Target,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Vec<Option<Variance>>, String> {
+        let Problem { model, equations, binding, .. } = self.problem;
         let bound = &binding.bound;
         let id = equations.block_of(own.array).ok_or("it has no factor of its own")?;
         let block = equations.block(id);
@@ -262,27 +322,73 @@ impl<'a> Run<'a> {
         if self.problem.model.symbols.array(own.array).support == Support::PositiveDefinite {
             return Err("it is a matrix".to_owned());
         }
-        let mut plain = Executor::new(equations, bound, self.parameters.clone(), self.threads)
-            .map_err(|unplanned| unplanned.0)?;
         let mut tilted = Tilted::of(equations, bound, id, &layout);
+        let statement = model.statement_of(own.array).ok_or("it has no statement")?;
+        let weights: Vec<RowWeights<'_>> = RowWeights::of_statement(&model.symbols, bound, statement).each();
+        let multiplicities: Vec<ArrayId> = weights.iter().flat_map(RowWeights::arrays).collect();
+        // For each choice of multiplicities by which copies move against each other, by its bits, what moves then.
+        let mut parts: Vec<Option<(Run<'a>, Executor<'a>)>> = (0..1 << weights.len()).map(|_| None).collect();
         let mut found = Vec::new();
         for cell in 0..own.mean.values.len() {
+            let position = unflat(&own.mean.shape, cell);
+            let copies: Vec<f64> =
+                weights.iter().map(|own| own.at(|dimension| position[dimension])).collect();
+            if copies.contains(&0.0) {
+                found.push(None);
+                if !goes_on() {
+                    break;
+                }
+                continue;
+            }
             let (row, within) = self.place(id, member, &layout, &own.mean.shape, cell);
             let element = Element { member, row, within };
             let tilt = Tilt::of(&tilted, &layout, &self.parameters.blocks[id.index()], element)?;
-            let right = self.answer(&mut tilted, &tilt, self.smallest(id))?;
-            let mut product = |v: &[f64]| -> Result<Vec<f64>, String> {
-                let moved = self.moved(&mut plain, v)?;
-                Ok(v.iter().zip(moved).map(|(own, moved)| own - moved).collect())
-            };
-            let solved = gmres(&mut product, &right, TOLERANCE, PRODUCTS)?;
-            let variance = self.along(&mut plain, own, cell, &solved.x)? + tilt.unexplained;
-            found.push(Variance { variance, residual: solved.residual });
+            let mut all = Variance { variance: 0.0, residual: 0.0 };
+            for (number, part) in parts.iter_mut().enumerate() {
+                let is_apart = |place: usize| number >> place & 1 == 1;
+                let of = |(place, count): (usize, &f64)| {
+                    if is_apart(place) { 1.0 - 1.0 / count } else { 1.0 / count }
+                };
+                let share: f64 = copies.iter().enumerate().map(of).product();
+                if share == 0.0 {
+                    continue;
+                }
+                if part.is_none() {
+                    let apart = (0..multiplicities.len()).filter(|place| is_apart(*place));
+                    let apart: Vec<ArrayId> = apart.map(|place| multiplicities[place]).collect();
+                    let run = self.of_copies(&apart)?;
+                    let executor = run.executor()?;
+                    *part = Some((run, executor));
+                }
+                let (run, executor) = part.as_mut().expect("just made");
+                let answered = run.variance(executor, (&mut tilted, &tilt), id, (own, cell))?;
+                all.variance += share * answered.variance;
+                all.residual = all.residual.max(answered.residual);
+            }
+            found.push(Some(all));
             if !goes_on() {
                 break;
             }
         }
         Ok(found)
+    }
+
+    /// What the mean of an element answers to its tilt.
+    fn variance(
+        &self,
+        executor: &mut Executor<'_>,
+        (tilted, tilt): (&mut Tilted, &Tilt),
+        id: BlockId,
+        (own, cell): (&Target, usize),
+    ) -> Result<Variance, String> {
+        let right = self.answer(tilted, tilt, self.smallest(id))?;
+        let mut product = |v: &[f64]| -> Result<Vec<f64>, String> {
+            let moved = self.moved(executor, v)?;
+            Ok(v.iter().zip(moved).map(|(own, moved)| own - moved).collect())
+        };
+        let solved = gmres(&mut product, &right, TOLERANCE, PRODUCTS)?;
+        let variance = self.along(executor, own, cell, &solved.x)? + tilt.unexplained;
+        Ok(Variance { variance, residual: solved.residual })
     }
 
     /// The row of an element in its block, and its place in the member's slice.
@@ -380,6 +486,12 @@ impl<'a> Run<'a> {
         };
         Ok((at(step)? - at(-step)?) / (2.0 * step))
     }
+}
+
+/// A sweep over blocks, each once.
+fn schedule_of(blocks: &[BlockId]) -> Schedule {
+    let item = |block: &BlockId| Item { step: Step::Block(*block), repeat: 1, reset: false };
+    Schedule { items: blocks.iter().map(item).collect() }
 }
 
 /// "`a` and `b` are", "`a` is".

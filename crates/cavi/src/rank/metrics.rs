@@ -3,8 +3,9 @@
 //! A row is a position on all axes of the data but the one that is ranked. Its candidates are the positions whose entry the fit was not given: those
 //! that it was given (observed, and not 0 where what is not listed is 0) are left out. The gain of a candidate is its held-out value, 0
 //! where there is none; it is relevant where that is above 0. Rows without a relevant candidate are left out, and the metrics of
-//! the others averaged. A pair of `i < j` has no order: it stands in the rows of both of its sides, with the other one as the candidate.
-//!
+//! the others averaged. Rows count by their multiplicity, in averages and in what was given; where the positions that are ranked have one, a candidate of
+//! multiplicity m is m candidates of one score. A pair of `i < j` has no order: it stands in the rows of both of its sides, with the other one as the candidate. Of
+//! rows under a Multinomial columns are ranked by their probabilities, which do not hang on how many units a row was given.
 //!
 //! - `ndcg@k`: `DCG = sum_r gain_r / log2(r + 1)` over the first k ranks, over that of the best order. Candidates of the same score share
 //!   the discounts of their ranks, as in scikit-learn's `ndcg_score`.
@@ -14,10 +15,10 @@
 //!   `average_precision_score`.
 //! - `auc`: the probability that a relevant candidate is above another, ties counting half, as in `roc_auc_score`.
 //! - `rmse`, `mae`: of the held-out entries themselves, against what they are expected to be; of thinned counts against the
-//!   expected number of held-out units.
+//!   expected number of held-out units, under a Multinomial all that are held out of their row, times their probability.
 //!
 //! Popularity ranks by how much the fit was given along the ranked axis (units of counts, else entries; zeros of `absent = 0` are none); for `rmse` and
-//! `mae` it is the mean of what was given there, these zeros among it. What was given at either side of a pair counts there, and a pair is met by the
+//! `mae` it is the mean of what was given there, these zeros among it; under a Multinomial the share that these means have of the row. What was given at either side of a pair counts there, and a pair is met by the
 //! mean of both sides.
 //!
 //! Data that are scored as they are, since nothing is fitted to them, were given as a whole and yet predicted by what stands above them alone: all of
@@ -31,12 +32,16 @@ use serde_json::{Map, Value, json};
 
 use crate::bind::{DataError, Existing, Hidden};
 use crate::dimensions::Dimension;
-use crate::directory::number;
+use crate::directory::{count, number};
 use crate::error::Error;
-use crate::heldout::{expected, is_as_given, stated, unflat};
+use crate::heldout::{HeldOut, by_element, expected_of_one, is_as_given, unflat};
 use crate::prepare::Problem;
+use crate::row_totals::RowTotals;
+use crate::rows::RowWeights;
 
-use super::{at_home, dimension_of, is_seen, pair};
+use super::{at_home, dimension_of, is_of_units, is_seen, pair};
+
+mod popularity;
 
 /// More entries than these are not gone through one by one.
 const CELLS: usize = 1 << 26;
@@ -111,48 +116,39 @@ impl Metric {
         matches!(self, Metric::Rmse | Metric::Mae)
     }
 
-    /// Of one row, whose candidates have these gains and scores; `None` where it is not defined.
-    pub fn of_row(self, gains: &[f64], scores: &[f64]) -> Option<f64> {
-        let groups = tied(gains, scores);
-        let relevant = gains.iter().filter(|gain| **gain > 0.0).count() as f64;
-        let others = gains.len() as f64 - relevant;
-        if relevant == 0.0 {
+    /// Of one row, whose candidates have these gains and scores, and stand for so many each; `None` where it is not defined.
+    pub fn of_row(self, gains: &[f64], scores: &[f64], weights: &[f64]) -> Option<f64> {
+        let groups = tied(gains, scores, weights);
+        let sum = |of: &dyn Fn(&Tied) -> f64| groups.iter().map(of).sum::<f64>();
+        let relevant = sum(&|own| own.relevant);
+        let others = sum(&|own| own.count) - relevant;
+        if relevant <= 0.0 {
             return None;
         }
         match self {
             Metric::Ndcg(at) => {
-                let at = at.unwrap_or(gains.len());
-                let mut best = gains.to_vec();
-                best.sort_by(|one, other| other.total_cmp(one));
-                let ideal: f64 =
-                    best.iter().take(at).enumerate().map(|(rank, gain)| gain * discount(rank)).sum();
-                let mut rank = 0;
-                let mut gained = 0.0;
-                for group in &groups {
-                    let discounts: f64 = (rank..(rank + group.count).min(at.max(rank))).map(discount).sum();
-                    gained += group.gain / group.count as f64 * discounts;
-                    rank += group.count;
-                }
-                Some(gained / ideal)
+                let at = at.map_or(f64::INFINITY, |at| at as f64);
+                // The best order is that by the gains themselves.
+                let best = gained(&tied(gains, gains, weights), at);
+                Some(gained(&groups, at) / best)
             }
-            Metric::Precision(at) => Some(hits(&groups, at) / at as f64),
-            Metric::Recall(at) => Some(hits(&groups, at) / relevant),
+            Metric::Precision(at) => Some(hits(&groups, at as f64) / at as f64),
+            Metric::Recall(at) => Some(hits(&groups, at as f64) / relevant),
             Metric::Map => {
                 let (mut found, mut seen, mut sum) = (0.0, 0.0, 0.0);
                 for group in &groups {
-                    found += group.relevant as f64;
-                    seen += group.count as f64;
-                    sum += group.relevant as f64 / relevant * (found / seen);
+                    found += group.relevant;
+                    seen += group.count;
+                    sum += group.relevant / relevant * (found / seen);
                 }
                 Some(sum)
             }
-            Metric::Auc if others == 0.0 => None,
+            Metric::Auc if others <= 0.0 => None,
             Metric::Auc => {
                 let (mut above, mut pairs) = (0.0, 0.0);
                 for group in &groups {
-                    let (own, rest) = (group.relevant as f64, (group.count - group.relevant) as f64);
-                    pairs += rest * (above + own / 2.0);
-                    above += own;
+                    pairs += (group.count - group.relevant) * (above + group.relevant / 2.0);
+                    above += group.relevant;
                 }
                 Some(pairs / (relevant * others))
             }
@@ -161,43 +157,63 @@ impl Metric {
     }
 }
 
-/// Candidates of the same score.
+/// Candidates of the same score: how many they are, the sum of their gains, and how many are relevant.
+#[derive(Default)]
 struct Tied {
-    count: usize,
+    count: f64,
     gain: f64,
-    relevant: usize,
+    relevant: f64,
 }
 
 /// Groups of candidates of the same score, the greatest first.
-fn tied(gains: &[f64], scores: &[f64]) -> Vec<Tied> {
-    let mut order: Vec<usize> = (0..scores.len()).collect();
+fn tied(gains: &[f64], scores: &[f64], weights: &[f64]) -> Vec<Tied> {
+    let mut order: Vec<usize> = (0..scores.len()).filter(|place| weights[*place] > 0.0).collect();
     order.sort_by(|one, other| scores[*other].total_cmp(&scores[*one]));
     let mut groups: Vec<Tied> = Vec::new();
     let mut before = None;
     for place in order {
         if before != Some(scores[place]) {
-            groups.push(Tied { count: 0, gain: 0.0, relevant: 0 });
+            groups.push(Tied::default());
         }
         before = Some(scores[place]);
         let group = groups.last_mut().expect("just pushed");
-        group.count += 1;
-        group.gain += gains[place];
-        group.relevant += usize::from(gains[place] > 0.0);
+        let weight = weights[place];
+        group.count += weight;
+        group.gain += weight * gains[place];
+        group.relevant += if gains[place] > 0.0 { weight } else { 0.0 };
     }
     groups
 }
 
-/// `1 / log2(r + 1)` of a rank that counts from 0.
-fn discount(rank: usize) -> f64 {
-    1.0 / (rank as f64 + 2.0).log2()
+/// The discounted gain of the first so many, whose groups share the discounts of their ranks.
+fn gained(groups: &[Tied], at: f64) -> f64 {
+    let (mut rank, mut gained) = (0.0, 0.0);
+    for group in groups {
+        if rank >= at {
+            break;
+        }
+        gained += group.gain / group.count * discounts(rank, (rank + group.count).min(at));
+        rank += group.count;
+    }
+    gained
+}
+
+/// The sum of `1 / log2(r + 1)` over ranks r from one to another, which count from 0 here; a part of a rank has as much of its discount.
+fn discounts(from: f64, to: f64) -> f64 {
+    let each = from.floor() as usize..to.ceil() as usize;
+    let of = |rank: usize| {
+        let rank = rank as f64;
+        (to.min(rank + 1.0) - from.max(rank)) / (rank + 2.0).log2()
+    };
+    each.map(of).sum()
 }
 
 /// How many relevant candidates are expected among the first so many.
-fn hits(groups: &[Tied], at: usize) -> f64 {
-    let (mut rank, mut hits) = (0, 0.0);
+fn hits(groups: &[Tied], at: f64) -> f64 {
+    let (mut rank, mut hits) = (0.0, 0.0);
     for group in groups {
-        let inside = group.count.min(at.saturating_sub(rank));
-        hits += group.relevant as f64 * inside as f64 / group.count as f64;
+        let inside = group.count.min((at - rank).max(0.0));
+        hits += group.relevant * inside / group.count;
         rank += group.count;
     }
     hits
@@ -210,8 +226,8 @@ pub struct Measured {
     pub array: String,
     /// The metric.
     pub metric: Metric,
-    /// Over how many rows, or entries, it is averaged.
-    pub count: usize,
+    /// Over how many rows, or entries, it is averaged, each as often as it counts.
+    pub count: f64,
     /// Its value; NaN where nothing has one.
     pub value: f64,
     /// The standard error of an average over rows.
@@ -228,7 +244,7 @@ pub fn json(measured: &[Measured]) -> Value {
             "value": number(own.value),
             "standard_error": own.standard_error.map_or(Value::Null, number),
             "popularity": number(own.popularity),
-            "n": own.count,
+            "n": count(own.count),
         });
         let entry = arrays.entry(own.array.clone()).or_insert_with(|| Value::Object(Map::new()));
         entry[own.metric.name()] = json;
@@ -236,12 +252,57 @@ pub fn json(measured: &[Measured]) -> Value {
     Value::Object(arrays)
 }
 
-/// Metrics of what is held out of an array, for the average of the expectations of several fits; ranked along an axis, the last where none is named.
-/// `settings` are the seed of draws and the number of threads.
+/// Metrics of what is held out, for the average of the expectations of several fits; ranked along an axis, the last of each array where none is named.
+/// `settings` are the seed of draws and the number of threads. An array that has none of the metrics is left out where another has them, with what there
+/// is to say of it.
 ///
 /// # Errors
-/// Data whose entries have no order or no expected value; negative gains; data without such an axis.
+/// Metrics that no array has: of entries without an order or an expected value, negative gains, data without such an axis.
 pub fn measure(
+    problem: &Problem,
+    fits: &[&Parameters],
+    held: &HeldOut,
+    rank: Option<&str>,
+    metrics: &[Metric],
+    settings: (u64, usize),
+) -> Result<(Vec<Measured>, Vec<String>), Error> {
+    let (mut measured, mut notes) = (Vec::new(), Vec::new());
+    for of_entries in [false, true] {
+        let own: Vec<Metric> =
+            metrics.iter().copied().filter(|own| own.is_of_entries() == of_entries).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let (mut errors, before) = (Vec::new(), measured.len());
+        for part in &held.parts {
+            match of_part(problem, fits, part, rank, &own, settings) {
+                Ok(found) => measured.extend(found),
+                Err(error) => errors.push(error),
+            }
+        }
+        for error in errors {
+            // What no array has is refused; what one lacks that another has is told.
+            let message = match &error {
+                Error::Data(all) if measured.len() > before => all.first().map(|own| own.message.clone()),
+                Error::Program { diagnostics, .. } if measured.len() > before => {
+                    diagnostics.first().map(|own| own.message.clone())
+                }
+                _ => return Err(error),
+            };
+            let names: Vec<String> = own.iter().map(|own| own.name()).collect();
+            notes.push(format!("left out of {}: {}", names.join(", "), message.unwrap_or_default()));
+        }
+    }
+    let place = |array: &str| {
+        held.parts.iter().position(|own| problem.as_given().equations.symbols.array(own.array).name == array)
+    };
+    let asked = |metric: Metric| metrics.iter().position(|own| *own == metric);
+    measured.sort_by_key(|own: &Measured| (place(&own.array), asked(own.metric)));
+    Ok((measured, notes))
+}
+
+/// Metrics of what is held out of an array.
+fn of_part(
     problem: &Problem,
     fits: &[&Parameters],
     hidden: &Hidden,
@@ -253,67 +314,81 @@ pub fn measure(
     let array = given.equations.symbols.array(hidden.array);
     if matches!(array.support, Support::Index(_)) {
         return Err(DataError::new(format!(
-            "`--metrics`: entries of `{}` are classes, which have no order",
-            array.name
-        ))
-        .into());
-    }
-    if hidden.coordinates.len() != array.letters.len() {
-        return Err(DataError::new(format!(
-            "`--metrics`: whole rows of `{}` are held out, and nothing of them is ranked",
+            "entries of `{}` are classes, which have no order and no distance",
             array.name
         ))
         .into());
     }
     let as_given = is_as_given(&given.model.symbols, &given.binding.bound, hidden);
+    let is_whole = hidden.coordinates.len() != array.letters.len();
+    let hidden = &by_element(given, hidden);
     let measuring = Measuring { problem, given, fits, hidden, as_given, settings };
-    let rows = metrics.iter().any(|metric| !metric.is_of_entries());
-    let by_row = if rows { measuring.rows(rank, metrics)? } else { BTreeMap::new() };
-    let entries = metrics.iter().any(|metric| metric.is_of_entries());
-    let errors = if entries { Some(measuring.errors()?) } else { None };
-    let each = metrics.iter().enumerate().map(|(place, metric)| match (&errors, metric.is_of_entries()) {
-        (Some((own, popularity)), true) => {
-            let of = |errors: &[f64]| match metric {
-                Metric::Rmse => {
-                    (errors.iter().map(|own| own * own).sum::<f64>() / errors.len() as f64).sqrt()
-                }
-                _ => errors.iter().map(|own| own.abs()).sum::<f64>() / errors.len() as f64,
-            };
-            Measured {
-                array: array.name.clone(),
-                metric: *metric,
-                count: own.len(),
-                value: of(own),
-                standard_error: None,
-                popularity: of(popularity),
-            }
+    let mut measured = Vec::new();
+    if metrics.iter().any(|metric| !metric.is_of_entries()) {
+        if is_whole {
+            return Err(DataError::new(format!(
+                "whole rows of `{}` are held out, and nothing of them is ranked",
+                array.name
+            ))
+            .possible("`rmse` and `mae`, of their elements")
+            .into());
         }
-        _ => {
-            let (own, popularity) = by_row.get(&place).cloned().unwrap_or_default();
-            let (value, standard_error) = averaged(&own);
-            Measured {
+        let by_row = measuring.rows(rank, metrics)?;
+        for (place, metric) in metrics.iter().enumerate() {
+            let found = by_row.get(&place).map_or(&[][..], Vec::as_slice);
+            let of = |side: usize| {
+                averaged(&found.iter().map(|own| (own.values[side], own.weight)).collect::<Vec<_>>())
+            };
+            let (value, standard_error) = of(0);
+            measured.push(Measured {
                 array: array.name.clone(),
                 metric: *metric,
-                count: own.len(),
+                count: found.iter().map(|own| own.weight).sum(),
                 value,
                 standard_error,
-                popularity: averaged(&popularity).0,
-            }
+                popularity: of(1).0,
+            });
         }
-    });
-    Ok(each.collect())
+        return Ok(measured);
+    }
+    let errors = measuring.errors()?;
+    let count: f64 = errors.iter().map(|own| own.weight).sum();
+    for metric in metrics {
+        let mean =
+            |of: &dyn Fn(&Both) -> f64| errors.iter().map(|own| own.weight * of(own)).sum::<f64>() / count;
+        let of = |side: usize| match metric {
+            Metric::Rmse => mean(&|own| own.values[side] * own.values[side]).sqrt(),
+            _ => mean(&|own| own.values[side].abs()),
+        };
+        measured.push(Measured {
+            array: array.name.clone(),
+            metric: *metric,
+            count,
+            value: of(0),
+            standard_error: None,
+            popularity: of(1),
+        });
+    }
+    Ok(measured)
 }
 
-/// The mean of numbers and its standard error.
-fn averaged(values: &[f64]) -> (f64, Option<f64>) {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|own| (own - mean) * (own - mean)).sum();
-    (mean, (values.len() > 1).then(|| (squares / (count * (count - 1.0))).sqrt()))
+/// The mean of numbers, each of which stands for so many, and its standard error.
+fn averaged(values: &[(f64, f64)]) -> (f64, Option<f64>) {
+    let count: f64 = values.iter().map(|(_, weight)| weight).sum();
+    let mean = values.iter().map(|(own, weight)| weight * own).sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|(own, weight)| weight * (own - mean) * (own - mean)).sum();
+    (mean, (count > 1.0).then(|| (squares / (count * (count - 1.0))).sqrt()))
 }
 
-/// Values of each metric by its place: of the fit, and of popularity.
-type ByMetric = BTreeMap<usize, (Vec<f64>, Vec<f64>)>;
+/// A number of the fit and one of popularity, and how often they count.
+#[derive(Clone, Copy)]
+struct Both {
+    values: [f64; 2],
+    weight: f64,
+}
+
+/// Values of each metric by its place.
+type ByMetric = BTreeMap<usize, Vec<Both>>;
 
 struct Measuring<'a> {
     problem: &'a Problem,
@@ -331,15 +406,25 @@ impl Measuring<'_> {
         (bound.array(self.hidden.array), bound.shape(&self.given.equations.symbols, self.hidden.array))
     }
 
-    /// What entries are expected to be, on average over the fits.
+    /// How often the entries of a row count.
+    fn weights(&self) -> RowWeights<'_> {
+        let (symbols, bound) = (&self.given.model.symbols, &self.given.binding.bound);
+        let statement = self.given.model.statement_of(self.hidden.array);
+        RowWeights::of_statement(symbols, bound, statement.expect("what is held out has a statement"))
+    }
+
+    /// What entries are expected to be, on average over the fits; of rows under a Multinomial the probability of a unit of theirs.
     fn expected(&self, coordinates: &[Vec<u32>]) -> Result<Vec<f64>, Error> {
         let mut sum: Vec<f64> = Vec::new();
         for parameters in self.fits {
-            let array = self.hidden.array;
-            let own = match self.as_given {
-                true => stated(self.problem, parameters, array, coordinates, false, self.settings)?.mean,
-                false => expected(self.problem, parameters, array, coordinates, 0, self.settings)?.mean,
-            };
+            let own = expected_of_one(
+                self.problem,
+                parameters,
+                self.hidden.array,
+                coordinates,
+                self.as_given,
+                self.settings,
+            )?;
             if sum.is_empty() {
                 sum = vec![0.0; own.len()];
             }
@@ -393,80 +478,6 @@ impl Measuring<'_> {
         }
     }
 
-    /// What was given along a dimension: how much, and its mean over all entries there. How the data were written changes neither: a zero of
-    /// `absent = 0` counts for the mean whether it is listed or not.
-    fn popularity(&self, dimension: usize) -> (Vec<f64>, Vec<f64>) {
-        let (data, shape) = self.data();
-        let symbols = &self.given.equations.symbols;
-        let array = symbols.array(self.hidden.array);
-        let is_count = matches!(array.support, Support::Count | Support::Binary);
-        let existing = Existing::of(symbols, &self.given.binding.bound.axes, array);
-        let cells = shape.iter().copied().fold(1, usize::saturating_mul);
-        let mut entries: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];
-        let mut values = Vec::new();
-        let ends = self.ends(dimension);
-        // How many entries are observed at each position.
-        let mut observed = vec![0.0; shape[dimension]];
-        match data {
-            BoundArray::Sparse { indices, values: listed, observed: seen, unlisted_zero } => {
-                let others: usize =
-                    (0..shape.len()).filter(|own| *own != dimension).map(|own| shape[own]).product();
-                if *unlisted_zero && existing.has_gaps() && cells > CELLS {
-                    // Too many to count: their means are not known.
-                    observed.fill(f64::NAN);
-                } else if *unlisted_zero && existing.has_gaps() {
-                    (0..cells).for_each(|cell| {
-                        let place = unflat(&shape, cell);
-                        let is_observed = existing.is_there(&place) && data.entry(&shape, &place).1;
-                        let count = f64::from(u8::from(is_observed));
-                        ends.iter().for_each(|end| observed[place[*end]] += count);
-                    });
-                } else if *unlisted_zero {
-                    observed.fill(others as f64);
-                }
-                for (entry, value) in listed.iter().enumerate() {
-                    let is_seen = seen.as_ref().is_none_or(|own| own[entry]);
-                    let change = match (is_seen, *unlisted_zero) {
-                        (true, false) => 1.0,
-                        (false, true) if !existing.has_gaps() => -1.0,
-                        _ => 0.0,
-                    };
-                    ends.iter().for_each(|end| observed[indices[*end][entry] as usize] += change);
-                    if is_seen {
-                        let own = entries.iter_mut().zip(indices);
-                        own.for_each(|(column, own)| column.push(own[entry]));
-                        values.push(*value);
-                    }
-                }
-            }
-            BoundArray::Dense { values: all, observed: seen } => {
-                for (cell, value) in all.iter().enumerate() {
-                    let place = unflat(&shape, cell);
-                    if seen.as_ref().is_none_or(|own| own[cell]) && existing.is_there(&place) {
-                        ends.iter().for_each(|end| observed[place[*end]] += 1.0);
-                        entries.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
-                        values.push(*value);
-                    }
-                }
-            }
-        }
-        let (mut sums, mut counts) = (vec![0.0; shape[dimension]], vec![0.0; shape[dimension]]);
-        let in_units = self.in_units(&entries, &values);
-        for (entry, (value, own)) in values.iter().zip(in_units).enumerate() {
-            // What is not listed is no entry that was given, so neither is a zero that is.
-            let is_nothing = array.absent.zero && *value == 0.0;
-            for end in &ends {
-                let position = entries[*end][entry] as usize;
-                sums[position] += own;
-                counts[position] += f64::from(u8::from(!is_nothing));
-            }
-        }
-        let overall = sums.iter().sum::<f64>() / observed.iter().sum::<f64>().max(1.0);
-        let mean = |(sum, observed): (&f64, &f64)| if *observed > 0.0 { sum / observed } else { overall };
-        let means = sums.iter().zip(&observed).map(mean).collect();
-        (if is_count { sums } else { counts }, means)
-    }
-
     /// The dimension that is ranked.
     fn ranked(&self, rank: Option<&str>) -> Result<usize, DataError> {
         let dimensions = Dimension::of(self.given, self.hidden.array);
@@ -500,7 +511,7 @@ impl Measuring<'_> {
         let symbols = &self.given.equations.symbols;
         let array = symbols.array(self.hidden.array);
         let existing = Existing::of(symbols, &self.given.binding.bound.axes, array);
-        let popularity = (!self.as_given).then(|| self.popularity(ranked).0);
+        let popularity = (!self.as_given).then(|| self.popularity(ranked).amounts);
         let gains = self.in_units(&self.hidden.coordinates, &self.hidden.values);
         if metrics.iter().any(|metric| matches!(metric, Metric::Ndcg(_)))
             && gains.iter().any(|gain| *gain < 0.0)
@@ -513,6 +524,9 @@ impl Measuring<'_> {
         }
         let mut rows: BTreeMap<Vec<u32>, BTreeMap<u32, f64>> = BTreeMap::new();
         let ends = self.ends(ranked);
+        let is_ranked = |along: &[usize]| along.iter().any(|own| ends.contains(own));
+        let of_rows = self.weights().part(|along| !is_ranked(along));
+        let of_candidates = self.weights().part(is_ranked);
         for (entry, gain) in gains.iter().enumerate() {
             let place: Vec<u32> = self.hidden.coordinates.iter().map(|column| column[entry]).collect();
             // Each side of a pair is ranked for the other one.
@@ -524,10 +538,14 @@ impl Measuring<'_> {
             }
         }
         let mut found = ByMetric::new();
+        // A row that stands for none is none.
+        let weight = |row: &[u32]| of_rows.at(|dimension| row[dimension] as usize);
+        rows.retain(|row, _| weight(row) > 0.0);
         let rows: Vec<(Vec<u32>, BTreeMap<u32, f64>)> = rows.into_iter().collect();
         for chunk in rows.chunks((super::BLOCK / shape[ranked].max(1)).max(1)) {
             let mut coordinates: Vec<Vec<u32>> = vec![Vec::new(); shape.len()];
             let (mut gains, mut items): (Vec<f64>, Vec<usize>) = (Vec::new(), Vec::new());
+            let mut often: Vec<f64> = Vec::new();
             let mut ends = Vec::new();
             for (row, own) in chunk {
                 let mut place = row.clone();
@@ -543,6 +561,7 @@ impl Measuring<'_> {
                         coordinates.iter_mut().zip(&place).for_each(|(column, own)| column.push(*own as u32));
                         gains.push(own.get(&(item as u32)).copied().unwrap_or(0.0));
                         items.push(item);
+                        often.push(of_candidates.at(|dimension| place[dimension]));
                     }
                 }
                 ends.push(gains.len());
@@ -551,17 +570,18 @@ impl Measuring<'_> {
             let popular: Option<Vec<f64>> =
                 popularity.as_ref().map(|own| items.iter().map(|item| own[*item]).collect());
             let mut first = 0;
-            for end in ends {
+            for ((row, _), end) in chunk.iter().zip(ends) {
+                let own = first..end;
+                let of = |metric: &Metric, scores: &[f64]| {
+                    metric.of_row(&gains[own.clone()], &scores[own.clone()], &often[own.clone()])
+                };
                 for (number, metric) in metrics.iter().enumerate() {
-                    let own = metric.of_row(&gains[first..end], &scores[first..end]);
-                    let theirs = match &popular {
-                        Some(popular) => metric.of_row(&gains[first..end], &popular[first..end]),
-                        None => Some(f64::NAN),
-                    };
-                    if let (Some(own), Some(theirs)) = (own, theirs) {
-                        let both = found.entry(number).or_default();
-                        both.0.push(own);
-                        both.1.push(theirs);
+                    let theirs = popular.as_ref().map_or(Some(f64::NAN), |popular| of(metric, popular));
+                    if let (Some(own), Some(theirs)) = (of(metric, &scores), theirs) {
+                        found
+                            .entry(number)
+                            .or_default()
+                            .push(Both { values: [own, theirs], weight: weight(row) });
                     }
                 }
                 first = end;
@@ -571,27 +591,44 @@ impl Measuring<'_> {
     }
 
     /// Held-out entries less what they are expected to be: by the fits, and by the mean of what was given along the last axis.
-    fn errors(&self) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        let odds = self.hidden.odds.unwrap_or(1.0);
+    fn errors(&self) -> Result<Vec<Both>, Error> {
         let all = (self.as_given && self.hidden.with_zeros).then(|| self.observed()).transpose()?;
         let (coordinates, values) = all
             .as_ref()
             .map_or((&self.hidden.coordinates, &self.hidden.values), |(own, values)| (own, values));
+        let symbols = &self.given.equations.symbols;
+        let totals = is_of_units(self.given, self.hidden.array).then(|| {
+            let bound = &self.given.binding.bound;
+            RowTotals::of_entries(symbols, bound, self.hidden.array, (coordinates, values))
+        });
+        // How many units of an expected entry are held out.
+        let odds = self.hidden.odds.unwrap_or(1.0);
+        let times = |entry: usize| match &totals {
+            Some(totals) => totals.at(|dimension| coordinates[dimension][entry] as usize),
+            None => odds,
+        };
         let values = self.in_units(coordinates, values);
         let means = self.expected(coordinates)?;
-        let own = values.iter().zip(means).map(|(value, mean)| value - odds * mean).collect();
-        let nothing = || vec![f64::NAN; values.len()];
-        let Some(last) = self.ranked(None).ok().filter(|_| !self.as_given) else {
-            return Ok((own, nothing()));
-        };
-        let (_, popular) = self.popularity(last);
-        let ends = self.ends(last);
+        let last = self.ranked(None).ok().filter(|_| !self.as_given);
+        let popular = last.map(|last| (self.ends(last), self.popularity(last).means));
         let popular = |entry: usize| {
-            let each = ends.iter().map(|end| popular[coordinates[*end][entry] as usize]);
-            each.sum::<f64>() / ends.len() as f64
+            let Some((ends, means)) = &popular else { return f64::NAN };
+            let place = |dimension: usize| coordinates[dimension][entry] as usize;
+            if totals.is_some() {
+                return self.share(means, &place);
+            }
+            ends.iter().map(|end| means[place(*end)]).sum::<f64>() / ends.len() as f64
         };
-        let theirs = values.iter().enumerate().map(|(entry, value)| value - odds * popular(entry)).collect();
-        Ok((own, theirs))
+        let weights = self.weights();
+        let weight = |entry: usize| match &self.hidden.weights {
+            Some(own) => own[entry],
+            None => weights.at(|dimension| coordinates[dimension][entry] as usize),
+        };
+        let both = |(entry, (value, mean)): (usize, (&f64, f64))| Both {
+            values: [mean, popular(entry)].map(|own| value - times(entry) * own),
+            weight: weight(entry),
+        };
+        Ok(values.iter().zip(means).enumerate().map(both).filter(|own| own.weight > 0.0).collect())
     }
 }
 
@@ -607,7 +644,7 @@ mod tests {
         let scores = [0.5, 0.5, 0.9, 0.1, 0.3];
         let check = |text: &str, value: f64| {
             let metric = Metric::parse_all(text).expect("a metric")[0];
-            let found = metric.of_row(&gains, &scores).expect("it is defined");
+            let found = metric.of_row(&gains, &scores, &[1.0; 5]).expect("it is defined");
             assert!((found - value).abs() < 1e-12, "{text}: {found}, not {value}");
         };
         let log2 = f64::log2;
@@ -621,8 +658,19 @@ mod tests {
         check("recall@2", 1.5 / 3.0);
         check("precision@2", 1.5 / 2.0);
         check("recall@10", 1.0);
-        assert_eq!(Metric::Map.of_row(&[0.0, 0.0], &[1.0, 2.0]), None);
-        assert_eq!(Metric::Auc.of_row(&[1.0, 2.0], &[1.0, 2.0]), None);
+        assert_eq!(Metric::Map.of_row(&[0.0, 0.0], &[1.0, 2.0], &[1.0; 2]), None);
+        assert_eq!(Metric::Auc.of_row(&[1.0, 2.0], &[1.0, 2.0], &[1.0; 2]), None);
+    }
+
+    #[test]
+    fn a_candidate_of_weight_is_as_many_candidates() {
+        let (gains, scores, weights) = ([0.0, 3.0, 1.0, 9.0], [0.5, 0.5, 0.9, 2.0], [2.0, 1.0, 3.0, 0.0]);
+        let written = ([0.0, 0.0, 3.0, 1.0, 1.0, 1.0], [0.5, 0.5, 0.5, 0.9, 0.9, 0.9]);
+        for metric in Metric::parse_all("ndcg,ndcg@2,ndcg@5,precision@4,recall@2,map,auc").expect("metrics") {
+            let once = metric.of_row(&gains, &scores, &weights).expect("it is defined");
+            let often = metric.of_row(&written.0, &written.1, &[1.0; 6]).expect("it is defined");
+            assert!((once - often).abs() < 1e-12, "{}: {once} and {often}", metric.name());
+        }
     }
 
     #[test]

@@ -39,7 +39,9 @@ pub(crate) fn of_entries(model: &Model, array: ArrayId) -> (Vec<Atom>, Vec<Lette
 }
 
 /// One of them.
+#[derive(Clone)]
 struct Factor<'a> {
+    id: ArrayId,
     array: &'a BoundArray,
     shape: Vec<usize>,
     /// For each of its dimensions that of the entry, and the parents to go up through from there: of `m[d]` the group of `t` in `y[d, t]`.
@@ -78,7 +80,8 @@ impl<'a> RowWeights<'a> {
                 Subscript::Letter(letter) => way(*letter),
                 Subscript::Index(..) => unreachable!("a multiplicity is written with letters"),
             });
-            Factor { array: bound.array(*array), shape: bound.shape(symbols, *array), ways: ways.collect() }
+            let shape = bound.shape(symbols, *array);
+            Factor { id: *array, array: bound.array(*array), shape, ways: ways.collect() }
         });
         RowWeights { factors: factors.collect() }
     }
@@ -86,6 +89,22 @@ impl<'a> RowWeights<'a> {
     /// The dimensions of an entry along which they run; none where rows have no multiplicity.
     pub fn dimensions(&self) -> Vec<usize> {
         self.factors.iter().flat_map(|factor| &factor.ways).map(|(dimension, _)| *dimension).collect()
+    }
+
+    /// Those of which this holds, by the dimensions of an entry along which one runs.
+    pub fn part(&self, is_wanted: impl Fn(&[usize]) -> bool) -> RowWeights<'a> {
+        let along = |own: &Factor<'_>| own.ways.iter().map(|(dimension, _)| *dimension).collect::<Vec<_>>();
+        RowWeights { factors: self.factors.iter().filter(|own| is_wanted(&along(own))).cloned().collect() }
+    }
+
+    /// Each of the multiplicities by itself.
+    pub fn each(&self) -> Vec<RowWeights<'a>> {
+        self.factors.iter().map(|own| RowWeights { factors: vec![own.clone()] }).collect()
+    }
+
+    /// The arrays of the multiplicities.
+    pub fn arrays(&self) -> impl Iterator<Item = ArrayId> {
+        self.factors.iter().map(|own| own.id)
     }
 
     /// How often an entry counts; 1 where its rows have no multiplicity.
