@@ -26,7 +26,7 @@ pub use read::texts::{
     LONGEST_SEQUENCE, LanguageName, MostDocuments, StopWords, TextOptions, TextReading, TextTally,
     Vocabulary, WordCount,
 };
-pub use read::whole::{canonical, canonical_label, list as canonical_labels};
+pub use read::whole::{Labels, Spellings, canonical, canonical_label, labels_of, list as canonical_labels};
 pub use read::{
     ColumnOf, Dimension, ReadOptions, TextReport, Wanted, read, read_columns, read_from, read_labels,
     read_npy, read_npz_arrays, read_text,

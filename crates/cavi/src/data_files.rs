@@ -114,6 +114,7 @@ fn of_columns(table: &Columns) -> u64 {
             of_words(missing.iter().flatten().map(|own| u64::from(*own)), hash)
         }
         Column::Numbers(values) => of_floats(values, hash),
+        Column::Truths(values) => of_words(values.iter().map(|own| own.map_or(2, u64::from)), hash),
         Column::Text(texts) => of_categories(texts, hash),
         Column::Refused(what) => fnv1a(hash, what.as_bytes()),
     })

@@ -101,15 +101,19 @@ pub(crate) struct Declared<'a> {
     held: usize,
     /// Of listed entries the position of each.
     column: Option<&'a [u32]>,
+    /// Whether it is one of the two of `i < j`, which have no order.
+    is_of_pair: bool,
 }
 
 impl<'a> Declared<'a> {
     /// Those of an array, in the order of its declaration.
     pub fn of(problem: &'a Problem, array: ArrayId) -> Vec<Declared<'a>> {
         let held = Dimension::of(problem, array).into_iter().enumerate();
+        let pair = crate::rank::pair(problem.equations.symbols.array(array));
         held.flat_map(|(held, dimension)| {
             let Some(entries) = dimension.entries else {
-                return vec![Declared { dimension, held, column: None }];
+                let is_of_pair = pair.is_some_and(|(one, other)| [one, other].contains(&held));
+                return vec![Declared { dimension, held, column: None, is_of_pair }];
             };
             let is_repeated =
                 |axis: AxisId| entries.coordinates.iter().filter(|other| **other == axis).count() > 1;
@@ -117,11 +121,20 @@ impl<'a> Declared<'a> {
                 let axis = entries.coordinates[coordinate];
                 let letter = is_repeated(axis).then_some(entries.letters[coordinate]);
                 let dimension = Dimension { entries: None, axis, letter, ..dimension };
-                Declared { dimension, held, column: Some(&entries.columns[coordinate]) }
+                let is_of_pair = entries.pair.is_some_and(|own| own.contains(&coordinate));
+                Declared { dimension, held, column: Some(&entries.columns[coordinate]), is_of_pair }
             });
             each.collect()
         })
         .collect()
+    }
+
+    /// That of the columns: the last one. `None` of an array of one dimension; and neither of a pair `i < j` is one, for the order of its positions says
+    /// nothing.
+    pub fn columns(problem: &'a Problem, array: ArrayId) -> Option<Declared<'a>> {
+        let own = Declared::of(problem, array);
+        let is_table = own.len() > 1;
+        own.into_iter().rev().find(|own| is_table && !own.is_of_pair)
     }
 
     /// Its axis.

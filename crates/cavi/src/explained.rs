@@ -1,7 +1,7 @@
 //! How much of the data a fit explains: the share of their variance, or of their deviance, by array and by group.
 //!
 //! An entry `y` is expected to be `E = E_q[y]`; without a fit it is the mean `m` of its position on the last axis of the array as it is declared (of an
-//! array of one axis the mean of all). Both are compared with what was observed, over the entries that the fit saw:
+//! array of one axis, and of one whose axes are a pair `i < j` without an order, the mean of all). Both are compared with what was observed, over the entries that the fit saw:
 //!
 //! - of numbers, `R^2 = 1 - sum (y - E)^2 / sum (y - m)^2`;
 //! - of counts under a Poisson and of rows under a Multinomial, the share of the deviance `2 sum y log(y / E) - y + E`, with for `m` in a
@@ -193,7 +193,7 @@ impl<'a> Of<'a> {
         Some(Explained {
             name: array.name.clone(),
             measure,
-            by_column: Declared::of(given, self.id()).len() > 1,
+            by_column: Declared::columns(given, self.id()).is_some(),
             share: share(total),
             groups,
             compared,
@@ -322,11 +322,10 @@ impl<'a> Of<'a> {
 
     /// What each entry is expected to be without a fit.
     fn column_means(&self, entries: &Entries, weights: &[f64]) -> Vec<f64> {
-        let dimensions = Declared::of(self.problem.as_given(), self.id());
-        let last = dimensions.last().filter(|_| dimensions.len() > 1);
+        let last = Declared::columns(self.problem.as_given(), self.id());
         let column = |entry: usize| {
             let place = |dimension: usize| entries.coordinates[dimension][entry] as usize;
-            last.map_or(0, |last| last.position(&place))
+            last.as_ref().map_or(0, |last| last.position(&place))
         };
         let mut sums: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
         for (entry, value) in entries.values.iter().enumerate() {

@@ -164,7 +164,7 @@ pub(crate) fn labels(problem: &Problem, wanted: &[(String, String)]) -> Result<O
             .filter_map(|position| dimension.labels(position).pop())
             .collect();
         // A label may be typed as the file has it, `2.0` for `2`.
-        let canonical = cavi_files::canonical_label(label).to_owned();
+        let canonical = cavi_files::canonical_label(label).into_owned();
         let label = if own.contains(label) { label } else { &canonical };
         if !own.contains(label) {
             let own: Vec<&str> = own.iter().map(String::as_str).take(1000).collect();

@@ -338,3 +338,69 @@ fn an_array_that_others_read_is_explained_by_its_own_statement() {
     assert!(explained["x"]["share"].as_f64().unwrap().abs() < 0.01, "{explained}");
     assert!(explained["y"]["share"].as_f64().unwrap() > 0.9, "{explained}");
 }
+
+/// Pairs `i < j` of nodes have no columns: the order of the nodes changes neither the share nor what rows and columns predict. The expected square of a sum
+/// and the expected product of two nodes are by their means, which are independent.
+#[test]
+fn what_is_explained_of_pairs_does_not_depend_on_the_order_of_the_nodes() {
+    const NODES: usize = 9;
+    let value = |i: usize, j: usize| ((i * 7 + j * 7) % 5 + (i + 1) * (j + 1) / 12) as f64;
+    let held = |i: usize, j: usize| (i + j) % 6 == 3;
+    let sums = "axis node[i, j]\ndata y[i, j] : real, absent = NA, i < j\nb[i] ~ Normal(0, sd = 1)\ntau ~ Gamma(1, rate = 1)\n\
+        y[i, j] ~ Normal(b[i] + b[j], prec = tau)\n";
+    let products = "axis node[i, j]\ndata y[i, j] : count, absent = NA, i < j\nb[i] ~ Gamma(1, rate = 1)\ny[i, j] ~ Poisson(b[i] * b[j])\n";
+    for (name, program, f) in
+        [("sums", sums, &squared as &dyn Fn(f64, f64) -> f64), ("products", products, &poisson)]
+    {
+        let directory = scratch(&format!("explained_pairs_{name}"));
+        let mut shares: Vec<f64> = Vec::new();
+        let mut baselines: Vec<f64> = Vec::new();
+        for turned in [false, true] {
+            let at = |node: usize| if turned { NODES - 1 - node } else { node };
+            let table = |wanted: &dyn Fn(usize, usize) -> bool| -> String {
+                let pairs =
+                    (0..NODES).flat_map(|j| (0..j).map(move |i| (i, j))).filter(|(i, j)| wanted(*i, *j));
+                let line = |(i, j): (usize, usize)| {
+                    format!("{},{},{}\n", at(i).min(at(j)), at(i).max(at(j)), value(i, j))
+                };
+                "i,j,y\n".to_owned() + &pairs.map(line).collect::<String>()
+            };
+            fs::write(directory.join("y.csv"), table(&|_, _| true)).unwrap();
+            fs::write(directory.join("held.csv"), table(&held)).unwrap();
+            fs::write(directory.join("seen.csv"), table(&|i, j| !held(i, j))).unwrap();
+            let (explained, shown) = fitted(&directory, program, &["y=y.csv"]);
+            let b = mean(&directory, "b.mean");
+            let expected = |i: usize, j: usize| match name {
+                "sums" => b[at(i)] + b[at(j)],
+                _ => b[at(i)] * b[at(j)],
+            };
+            let pairs: Vec<(usize, usize)> = (0..NODES).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
+            let all = pairs.iter().map(|(i, j)| value(*i, *j)).sum::<f64>() / pairs.len() as f64;
+            let sum = |of: &dyn Fn(usize, usize) -> f64| {
+                pairs.iter().map(|(i, j)| f(value(*i, *j), of(*i, *j))).sum::<f64>()
+            };
+            close(&explained["y"]["share"], 1.0 - sum(&expected) / sum(&|_, _| all));
+            assert!(shown.contains("of y about its mean\n"), "{shown}");
+            shares.push(explained["y"]["share"].as_f64().unwrap());
+            let line = [
+                "fit",
+                "m.cavi",
+                "--data",
+                "y=y.csv",
+                "--heldout",
+                "y=held.csv",
+                "--out",
+                "h",
+                "--force",
+                "--quiet",
+            ];
+            assert!(cavi(&directory, &line).status.success());
+            let summary = fs::read_to_string(directory.join("h/summary.json")).unwrap();
+            let summary: Value = serde_json::from_str(&summary).unwrap();
+            let baseline = summary["heldout_baselines"]["y"]["means"]["per_unit"].as_f64();
+            baselines.push(baseline.unwrap_or_else(|| panic!("{}", summary["heldout_baselines"])));
+        }
+        assert!((shares[0] - shares[1]).abs() < 1e-6, "{name}: {shares:?}");
+        assert!((baselines[0] - baselines[1]).abs() < 1e-9, "{name}: {baselines:?}");
+    }
+}

@@ -223,3 +223,50 @@ fn index_data_are_read_where_other_index_data_say() {
         elbo: None,
     });
 }
+
+/// Powers of functions of sparse data: `y ~ Normal(g f(x), 1)` has `g` with precision `1 + sum f^2` and mean `sum y f` over that, `Normal(g, 1 + x)` with
+/// `(1 + x)^-2` for the squares, and `Poisson(g exp(x)^2)` the rate `1 + sum exp(x)^2`, over all cells.
+#[test]
+fn functions_of_sparse_data_may_be_squared_and_divided_by() {
+    let directory = scratch("networks_powers");
+    write(&directory, &|i, j| (i + 2 * j) % 3 > 0, false);
+    fs::rename(directory.join("x.mtx"), directory.join("v.mtx")).unwrap();
+    let of_v: Vec<Vec<f64>> = read(&directory.join("x.csv"));
+    write(&directory, &|i, j| (i + j) % 4 > 0, false);
+    let of_x = read(&directory.join("x.csv"));
+    let cells: Vec<(f64, f64)> = of_x.into_iter().flatten().zip(of_v.into_iter().flatten()).collect();
+    let sum = |of: &dyn Fn(f64, f64) -> f64| cells.iter().map(|(x, y)| of(*x, *y)).sum::<f64>();
+    let program = |support: &str, rest: &str| {
+        format!(
+            "axis r[i]\naxis c[j]\ndata x[i, j] : nonnegative, absent = 0\ndata v[i, j] : {support}, absent = 0\n{rest}\n"
+        )
+    };
+    let posterior = |program: &str| {
+        let (_, arrays) = fitted(&directory, program, &["--data", "x=x.mtx", "--data", "v=v.mtx"]);
+        arrays.into_iter().map(|(name, own)| (name, own[0])).collect::<Vec<_>>()
+    };
+    let near =
+        |found: f64, right: f64| assert!((found - right).abs() < 1e-9 * right.abs(), "{found} for {right}");
+    let normal = |mean: &str, sd: &str| {
+        let program = program("real", &format!("g ~ Normal(0, sd = 1)\nv[i, j] ~ Normal({mean}, sd = {sd})"));
+        posterior(&program)[0].1
+    };
+    let (log, power) = (|x: f64, _: f64| (x + 1.0).ln().powi(2), |x: f64, _: f64| (1.0 + x).powi(-2));
+    near(normal("g * log(x[i, j] + 1)", "1"), sum(&|x, y| y * (x + 1.0).ln()) / (1.0 + sum(&log)));
+    near(normal("g", "1 + x[i, j]"), sum(&|x, y| y * (1.0 + x).powi(-2)) / (1.0 + sum(&power)));
+    let counts = program("count", "g ~ Gamma(1, rate = 1)\nv[i, j] ~ Poisson(g * exp(x[i, j])^2)");
+    let shape_and_rate = [1.0 + sum(&|_, y| y), 1.0 + sum(&|x, _| x.exp().powi(2))];
+    for (name, own) in posterior(&counts) {
+        match name.as_str() {
+            "g.shape.npy" => near(own, shape_and_rate[0]),
+            "g.rate.npy" => near(own, shape_and_rate[1]),
+            _ => near(own, shape_and_rate[0] / shape_and_rate[1]),
+        }
+    }
+}
+
+/// The numbers of a table.
+fn read(file: &Path) -> Vec<Vec<f64>> {
+    let lines = fs::read_to_string(file).unwrap();
+    lines.lines().map(|line| line.split(',').map(|own| own.parse().unwrap()).collect()).collect()
+}

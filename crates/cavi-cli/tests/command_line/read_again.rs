@@ -270,3 +270,88 @@ fn packed_counts_of_words_keep_how_texts_are_read() {
         cavi(&directory, &["fit", "own.cavi", "--data", "n=n.cavi-data", "--stem", "english", "--out", "f"]);
     assert!(text(&output.stderr).contains("`--stem` says how texts are read, and no text is read"));
 }
+
+/// Counts of two repetitions of each dose in two files: the shape of dose 0.00001 is 1 + 110 + 110, of dose 1 it is 1 + 7 + 7, and the rates are 1 + 4.
+#[test]
+fn numbers_and_truth_values_have_one_spelling_in_all_files() {
+    let program = "axis dose[d]\naxis rep[r]\ndata n[d, r] : count, absent = 0\ndata c[d, r] : count, absent = 0\n\
+        a[d] ~ Gamma(1, rate = 1)\nn[d, r] ~ Poisson(a[d])\nc[d, r] ~ Poisson(a[d])\n";
+    for (number, words) in [
+        ("decimals", ["1e-05", "0.00001", "1e-5", "1.0", "1"]),
+        ("truths", ["True", "TRUE", "True", "FALSE", "False"]),
+    ] {
+        let [small, other, first, large, second] = words;
+        let long = format!("dose,rep,n\n{small},a,50\n{small},b,60\n{large},a,3\n{large},b,4\n")
+            .replace("FALSE", "False");
+        let wide = format!("dose,a,b\n{other},50,60\n{large},3,4\n");
+        let files = [("own.cavi", program), ("n.csv", long.as_str()), ("c.csv", wide.as_str())];
+        let directory = prepared(&format!("read_again_{number}"), &files);
+        run(&directory, "fit own.cavi --data n=n.csv --data c=c.csv --out o --quiet");
+        let labels = fs::read_to_string(directory.join("o/axes/dose.txt")).unwrap();
+        let shapes = array(&directory, "o/posterior/a.shape.npy");
+        let mut found: Vec<(&str, f64)> = labels.lines().zip(shapes).collect();
+        found.sort_by(|one, other| other.1.total_cmp(&one.1));
+        assert_eq!(found, [(first, 221.0), (second, 15.0)]);
+        close(&array(&directory, "o/posterior/a.rate.npy"), &[5.0, 5.0]);
+    }
+}
+
+/// Versions 2 and 2.0 are two in one file, so that `2.0` of the other is no 2: shapes 1 + 3 + 1, 1 + 190 and 1 + 3 + 40. The effect of a new row that has
+/// `2.0` alone is `(y - m) / 2` with the mean of that version.
+#[test]
+fn labels_that_one_file_keeps_apart_are_apart_in_all() {
+    let program = "axis app[d]\naxis version[v]\ndata n[d, v] : count, absent = 0\ndata c[v] : count, absent = 0\n\
+        a[v] ~ Gamma(1, rate = 1)\nn[d, v] ~ Poisson(a[v])\nc[v] ~ Poisson(a[v])\n";
+    let files = [
+        ("own.cavi", program),
+        ("n.csv", "app,v2,2,2.0\np,1,90,1\nq,2,100,2\n"),
+        ("c.csv", "version,c\n2.0,40\nv2,1\n"),
+        ("times.cavi", TIMES),
+        ("y.csv", "sample,v2,2,2.0\ns1,1,20,5\ns2,2,21,6\ns3,2,22,7\n"),
+        ("new.csv", "sample,2.0\nt1,11\n"),
+        ("long.csv", "sample,time,y\nt1,2.0,11\n"),
+    ];
+    let directory = prepared("read_again_apart", &files);
+    run(&directory, "fit own.cavi --data n=n.csv --data c=c.csv --out o --quiet");
+    assert_eq!(fs::read_to_string(directory.join("o/axes/version.txt")).unwrap(), "v2\n2\n2.0\n");
+    close(&array(&directory, "o/posterior/a.shape.npy"), &[5.0, 191.0, 44.0]);
+    run(&directory, "fit times.cavi --data y=y.csv --out t --quiet --tol 1e-12");
+    let m = array(&directory, "t/posterior/m.mean.npy");
+    for file in ["new.csv", "long.csv"] {
+        run(
+            &directory,
+            &format!("project t --data y={file} --axis sample --out p --force --tol 1e-12 --quiet"),
+        );
+        close(&column(&directory, "p/a.csv", "mean"), &[(11.0 - m[2]) / 2.0]);
+    }
+}
+
+/// A fit to an array without labels has none to know new ones by: as many are taken in its order. Of n entries a new row has the effect
+/// `sum(y - m) / (1 + n)`. Others would leave nothing of the data.
+#[test]
+fn labels_of_new_rows_are_those_of_the_fit_or_in_its_order() {
+    let files = [
+        ("own.cavi", TIMES),
+        ("y.csv", "0,1,2\n1,1.5,2.5\n0.5,1,2\n"),
+        ("new.csv", "sample,a,b,c\nn1,1,2,3\nn2,2,3,5\n"),
+        ("some.csv", "sample,0,1,c\nn1,1,2,3\nn2,2,3,5\n"),
+        ("few.csv", "sample,a,b\nn1,1,2\nn2,2,3\n"),
+        ("long.csv", "sample,time,y\nn1,a,1\nn1,b,2\nn1,c,3\n"),
+    ];
+    let directory = prepared("read_again_in_order", &files);
+    run(&directory, "fit own.cavi --data y=y.csv --out o --quiet --tol 1e-12");
+    let m = array(&directory, "o/posterior/m.mean.npy");
+    let project = "project o --axis sample --out p --force --tol 1e-12 --data";
+    let (_, said) = run(&directory, &format!("{project} y=new.csv"));
+    assert!(said.contains("what has none is taken in the same order"), "{said}");
+    let all: f64 = m.iter().sum();
+    close(&column(&directory, "p/a.csv", "mean"), &[(6.0 - all) / 4.0, (10.0 - all) / 4.0]);
+    let (_, said) = run(&directory, &format!("{project} y=some.csv"));
+    assert!(said.contains("2 entries have a label that the fit does not know"), "{said}");
+    close(&column(&directory, "p/a.csv", "mean"), &[3.0, 5.0].map(|own| (own - m[0] - m[1]) / 3.0));
+    for file in ["few.csv", "long.csv"] {
+        let words = ["the fit knows none of the", "on axis `time`, such as `a`"];
+        refused(&directory, &format!("{project} y={file}"), &words);
+        refused(&directory, &format!("score o --data y={file}"), &words);
+    }
+}

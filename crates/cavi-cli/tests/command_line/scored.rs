@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{json, run, scratch};
+use crate::common::{cavi, json, run, scratch, text};
 use serde_json::Value;
 
 fn write(directory: &Path, files: &[(&str, &str)]) {
@@ -459,4 +459,27 @@ fn standardised_rows_that_are_held_out_are_standardised_as_wholes() {
     let expected = score("fit before.cavi --data y=standard.csv");
     close(score("fit as_given.cavi --data y=y.csv"), expected, 1e-6);
     run(&directory, "score o --data y=y.csv");
+}
+
+/// Votes of the workers of a fit on its items: nothing is fitted to them, and no part of them tells of another.
+#[test]
+fn a_given_part_that_tells_nothing_is_refused() {
+    let directory = scratch("scored_given");
+    let program = "axis vote[t]\naxis worker[w]\naxis item[i]\naxis label[k, l] = 2\ndata who[t] : index worker\n\
+        data it[t] : index item\ndata lab[t] : index label, absent = NA\npi[:k] ~ Dirichlet(1)\ntruth[i] ~ Categorical(pi)\n\
+        conf[w, k, :l] ~ Dirichlet(1)\nlab[t] ~ Categorical(conf[who[t], truth[it[t]]])\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    fs::write(directory.join("v.csv"), "who,it,lab\n0,0,0\n1,0,0\n0,1,1\n1,1,1\n0,2,0\n1,2,1\n").unwrap();
+    fs::write(directory.join("given.csv"), "vote,lab\n0,0\n1,0\n").unwrap();
+    let data = ["--data", "who=v.csv:who", "--data", "it=v.csv:it", "--data", "lab=v.csv:lab"];
+    let output = cavi(&directory, &[&["fit", "m.cavi", "--out", "o", "--quiet"][..], &data].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let score = |more: &[&str]| cavi(&directory, &[&["score", "o", "--quiet"][..], &data, more].concat());
+    assert!(score(&[]).status.success());
+    let output = score(&["--given", "lab=given.csv"]);
+    let message = text(&output.stderr);
+    assert!(
+        output.status.code() == Some(1) && message.contains("no part of it tells of the rest"),
+        "{message}"
+    );
 }

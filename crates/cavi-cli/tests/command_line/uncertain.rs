@@ -292,3 +292,30 @@ fn latents_without_quantiles_are_told_the_reason_of_their_own() {
         assert_eq!(cavi(&directory, &["intervals", "fit", name]).status.code(), Some(0), "{name}");
     }
 }
+
+/// The scales of a horseshoe have no mean under q, and none is needed: the data read the coefficients alone, which are held. The coefficient of 40 rows
+/// with noise of 0.1 is within 0.1 of the 2 that it was made with.
+#[test]
+fn a_bootstrap_needs_no_mean_of_what_draws_no_data() {
+    let directory = scratch("uncertain_horseshoe");
+    let program = "axis row[n]\naxis item[p]\ndata x[n, p] : real\ndata y[n] : real\nlam[p] ~ InverseGamma(0.5, scale = 1)\n\
+        w[p] ~ Normal(0, prec = 1 / lam[p])\ny[n] ~ Normal(sum[p](x[n, p] * w[p]), sd = 0.1)\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    let (mut x, mut y) = ("x,z\n".to_owned(), "y\n".to_owned());
+    for n in 0..40_u32 {
+        let (one, other) = (f64::from(n * 7 % 11) / 5.0 - 1.0, f64::from(n * 5 % 13) / 6.0 - 1.0);
+        x += &format!("{one},{other}\n");
+        y += &format!("{}\n", 2.0 * one + 0.1 * (f64::from(n * 3 % 7) / 3.0 - 1.0));
+    }
+    fs::write(directory.join("x.csv"), x).unwrap();
+    fs::write(directory.join("y.csv"), y).unwrap();
+    succeed(
+        &directory,
+        &["fit", "m.cavi", "--data", "x=x.csv", "--data", "y=y.csv", "--out", "o", "--quiet"],
+    );
+    succeed(&directory, &["intervals", "o", "w", "--bootstrap", "9", "--out", "w.csv", "--quiet"]);
+    let table = lines(&directory, "w.csv");
+    let mean = table[0].iter().position(|own| own == "mean").unwrap();
+    let first: f64 = table[1][mean].parse().unwrap();
+    assert!((first - 2.0).abs() < 0.1, "{table:?}");
+}

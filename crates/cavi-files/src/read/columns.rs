@@ -26,6 +26,8 @@ pub enum Column {
     },
     /// Numbers; NaN is missing.
     Numbers(Vec<f64>),
+    /// Whether something is so; `None` is missing.
+    Truths(Vec<Option<bool>>),
     /// Text.
     Text(Categories),
     /// What a table cannot be made of, in words.
@@ -52,6 +54,7 @@ impl Columns {
                 (missing == values.len()).then_some(values.len())
             }
             Column::Numbers(values) => Some(values.len()),
+            Column::Truths(values) => Some(values.len()),
             Column::Text(texts) => {
                 let is_known = |code: &u32| *code == MISSING || (*code as usize) < texts.names.len();
                 texts.codes.iter().all(is_known).then_some(texts.codes.len())
@@ -75,7 +78,7 @@ impl Columns {
     pub(crate) fn refused(&self, column: usize) -> Option<&str> {
         match &self.columns[column] {
             Column::Refused(what) => Some(what),
-            Column::Whole { .. } | Column::Numbers(_) | Column::Text(_) => None,
+            Column::Whole { .. } | Column::Numbers(_) | Column::Truths(_) | Column::Text(_) => None,
         }
     }
 }

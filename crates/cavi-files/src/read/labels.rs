@@ -43,7 +43,10 @@ pub(crate) fn column(text: &str, separator: u8, column: &str) -> Result<Vec<Stri
     let Some(first) = records.next()? else {
         return Err(FileError::new("an empty file", "labels"));
     };
-    let names: Vec<String> = first.fields().map(|field| field.text().into_owned()).collect();
+    let mut names: Vec<String> = first.fields().map(|field| field.text().into_owned()).collect();
+    if table::lacks_a_name(text, separator)? {
+        names.insert(0, String::new());
+    }
     let place = match column.parse::<usize>() {
         Ok(number) if (1..=names.len()).contains(&number) => {
             records = Records::new(text, separator)?;

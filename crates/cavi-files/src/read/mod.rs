@@ -70,6 +70,8 @@ pub struct ReadOptions<'a> {
     pub texts: Option<TextReading<'a>>,
     /// What the program declares of the entries, which packed data have to have been packed under.
     pub declared: Option<Declared>,
+    /// Whether labels are those that the file has, in its own spelling of numbers.
+    pub as_written: bool,
 }
 
 /// A dimension of an array, as the header of a table may name it.
@@ -114,9 +116,14 @@ pub struct ColumnOf<'a> {
     pub column: &'a str,
 }
 
-/// Reads a data file, whose suffix states its format. Its labels that are whole numbers are written as such: `2` for `2.0`.
+/// Reads a data file, whose suffix states its format. Its labels that are numbers have one spelling, see [`canonical`](whole::canonical): `2` for `2.0`.
 pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError> {
-    as_written(path, options).map(whole::canonical)
+    as_written(path, options).map(|content| spelled(content, options))
+}
+
+/// Content with one spelling of its labels, where they are not wanted as they stand.
+fn spelled(content: Content, options: &ReadOptions<'_>) -> Content {
+    if options.as_written { content } else { whole::canonical(content) }
 }
 
 /// Reads a data file with its labels as they stand there.
@@ -205,7 +212,7 @@ pub fn read_from(name: &Path, bytes: Vec<u8>, options: &ReadOptions<'_>) -> Resu
     let in_file = |error: FileError| error.in_file(name);
     let (format, packing) = format::of_path(name).map_err(in_file)?;
     let bytes = bytes::decompress(bytes, packing).map_err(in_file)?;
-    parse(format, &bytes, options).map(whole::canonical).map_err(in_file)
+    parse(format, &bytes, options).map(|content| spelled(content, options)).map_err(in_file)
 }
 
 /// Reads a table that is in memory as columns, by the rules of a file with these names in its header; `name` stands in messages. Row `r`, from 0,
@@ -216,7 +223,7 @@ pub fn read_from(name: &Path, bytes: Vec<u8>, options: &ReadOptions<'_>) -> Resu
 pub fn read_columns(name: &Path, columns: &Columns, options: &ReadOptions<'_>) -> Result<Content, FileError> {
     columns
         .check()
-        .and_then(|()| table::read_columns(columns.clone(), options).map(whole::canonical))
+        .and_then(|()| table::read_columns(columns.clone(), options).map(|content| spelled(content, options)))
         .map_err(|error| error.in_file(name))
 }
 
@@ -319,8 +326,8 @@ pub fn read_npz_arrays(path: &Path) -> Result<Vec<(String, DenseArray)>, FileErr
 
 /// Reads a file of labels, one a line, or those of a column of a table, `FILE:COLUMN`. No label may stand twice.
 ///
-/// A column is named as in the first line, or by its number from 1; of a number, the first line is no header. Whole numbers are written as such:
-/// `2` for `2.0`, as in [`read`].
+/// A column is named as in the first line, or by its number from 1; of a number, the first line is no header. Numbers have
+/// one spelling, as in [`read`].
 pub fn read_labels(path: &Path) -> Result<Vec<String>, FileError> {
     let mut labels = labels_as_written(path)?;
     whole::list(&mut labels);

@@ -194,6 +194,7 @@ enum Cells {
         scale: usize,
     },
     Numbers(Vec<f64>),
+    Truths(Vec<Option<bool>>),
     Text(Texts),
     Refused(String),
 }
@@ -252,7 +253,7 @@ impl Cells {
             }
             _ if decimal => refused("decimal numbers of many digits"),
             Type::INT32 | Type::INT64 => Cells::Whole { values: Vec::new(), missing: Vec::new(), unsigned },
-            Type::BOOLEAN => Cells::Whole { values: Vec::new(), missing: Vec::new(), unsigned: false },
+            Type::BOOLEAN => Cells::Truths(Vec::new()),
             Type::FLOAT | Type::DOUBLE => Cells::Numbers(Vec::new()),
             Type::BYTE_ARRAY => Cells::Text(Texts::default()),
             Type::INT96 => refused("dates or times"),
@@ -264,6 +265,7 @@ impl Cells {
         match self {
             Cells::Whole { values, .. } => values.len(),
             Cells::Decimal { values, .. } | Cells::Numbers(values) => values.len(),
+            Cells::Truths(values) => values.len(),
             Cells::Text(texts) => texts.codes.len(),
             Cells::Refused(_) => 0,
         }
@@ -273,7 +275,7 @@ impl Cells {
     fn extend(&mut self, column: ColumnReader, level: i16, stated: usize) -> Result<(), ParquetError> {
         match column {
             ColumnReader::BoolColumnReader(own) => {
-                pull(own, (level, stated), |value| self.whole(value.map(|own| i64::from(*own))))
+                pull(own, (level, stated), |value| self.truth(value.copied()))
             }
             ColumnReader::Int32ColumnReader(own) => {
                 let unsigned = matches!(self, Cells::Whole { unsigned: true, .. });
@@ -311,7 +313,13 @@ impl Cells {
             Cells::Decimal { values, scale } => {
                 steady::push(values, value.map_or(f64::NAN, |value| value as f64 / POWERS[*scale]));
             }
-            Cells::Numbers(_) | Cells::Text(_) | Cells::Refused(_) => {}
+            Cells::Numbers(_) | Cells::Truths(_) | Cells::Text(_) | Cells::Refused(_) => {}
+        }
+    }
+
+    fn truth(&mut self, value: Option<bool>) {
+        if let Cells::Truths(values) = self {
+            steady::push(values, value);
         }
     }
 
@@ -357,6 +365,7 @@ impl Cells {
                 Column::Whole { values, missing: Some(missing).filter(|missing| !missing.is_empty()) }
             }
             Cells::Decimal { values, .. } | Cells::Numbers(values) => Column::Numbers(values),
+            Cells::Truths(values) => Column::Truths(values),
             Cells::Text(Texts { wrong: Some(_), .. }) => {
                 Column::Refused("bytes that are not UTF-8".to_owned())
             }

@@ -21,6 +21,8 @@ pub(crate) enum Field<'a> {
     Whole(i64),
     /// A number; NaN if it is missing.
     Number(f64),
+    /// Whether something is so: 1 or 0 as a number, `True` or `False` as a label.
+    Truth(bool),
 }
 
 impl<'a> Field<'a> {
@@ -34,6 +36,7 @@ impl<'a> Field<'a> {
             Field::Whole(number) => Cow::Owned(number.to_string()),
             Field::Number(number) if number.is_nan() => Cow::Borrowed(""),
             Field::Number(number) => Cow::Owned(format_number(number)),
+            Field::Truth(is_so) => Cow::Borrowed(if is_so { "True" } else { "False" }),
         }
     }
 
@@ -50,6 +53,7 @@ impl<'a> Field<'a> {
             }
             Field::Whole(number) => Some(number as f64),
             Field::Number(number) => Some(number),
+            Field::Truth(is_so) => Some(f64::from(u8::from(is_so))),
         }
     }
 
@@ -57,7 +61,7 @@ impl<'a> Field<'a> {
     pub(crate) fn is_missing(&self) -> bool {
         match self {
             Field::Text { raw, .. } => is_missing(raw.trim_ascii().as_bytes()),
-            Field::Whole(_) => false,
+            Field::Whole(_) | Field::Truth(_) => false,
             Field::Number(number) => number.is_nan(),
         }
     }
@@ -207,6 +211,7 @@ fn field(columns: &Columns, column: usize, row: usize) -> Field<'_> {
             false => Field::Whole(values[row]),
         },
         Column::Numbers(values) => Field::Number(values[row]),
+        Column::Truths(values) => values[row].map_or(Field::Number(f64::NAN), Field::Truth),
         // What is missing is no empty line, where it is the only column.
         Column::Text(text) => {
             text.get(row).map_or(Field::Number(f64::NAN), |raw| Field::Text { raw, quoted: false })

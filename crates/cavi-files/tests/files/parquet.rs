@@ -112,6 +112,15 @@ fn wide_tables_and_their_columns_are_those_of_csv() {
     same(WIDE, "row", Wanted::Numbers, Some("f64"), &[], 3);
 }
 
+/// 1 and 0 as numbers, words as labels.
+#[test]
+fn truth_values_are_labels_as_they_are_written_in_text() {
+    let read = read_with("w.parquet", WIDE.0, "row", Wanted::Text, Some("bool"), &[]).unwrap();
+    let Content::Dense(dense) = read else { panic!("one column is dense") };
+    let Values::Text(texts) = dense.values else { panic!("labels are text") };
+    assert_eq!((texts.names, texts.codes), (vec!["True".to_owned(), "False".to_owned()], vec![0, 1, 0]));
+}
+
 #[test]
 fn columns_of_text_are_texts() {
     let texts = (file!("texts.parquet"), file!("texts.csv"));

@@ -559,3 +559,18 @@ fn the_names_of_rows_may_stand_in_any_column() {
          the two out)",
     );
 }
+
+/// What R writes with `write.table(x, sep = ",")`: the row names have no name above them.
+#[test]
+fn a_header_with_one_name_less_names_the_columns_beside_the_rows() {
+    check(csv("\"g1\",\"g2\"\n\"s1\",1,2\n\"s2\",3,4\n"), "dense [2, 2] [s1|s2] [g1|g2] = 1 2 3 4");
+    check(csv("\"1\",\"2\"\n\"1\",5,6\n\"2\",7,8\n"), "dense [2, 2] [1|2] [1|2] = 5 6 7 8");
+    check(
+        read("a.tsv", "g1\tg2\ns1\t1\t2\ns2\t3\tNA\n", "user item"),
+        "dense [2, 2] [s1|s2] [g1|g2] = 1 2 3 ?",
+    );
+    check(csv("user,item,n\n1,a,x,3\n2,b,y,4\n"), "long (a|b) by (x|y) n=3 4");
+    // Numbers without quotation marks are no names, and a separator at the end of each line is no column.
+    check_error(csv("1,2\n3,4,5\n"), "a.csv, line 2: found 3 fields; expected 2, as in the first line");
+    check_error(csv("a,b\n3,4,\n5,6,\n"), "a.csv, line 2: found 3 fields; expected 2, as in the first line");
+}

@@ -9,9 +9,11 @@ use cavi_files::{Categories, Content, Coordinates, Dense, Long, Values};
 use cavi_model::Model;
 
 use super::axes::Axes;
+use super::data_error::DataError;
 use super::pieces::Piece;
 use super::place::Columns;
 use super::standardise::Standardised;
+use super::suspicions::labels_of;
 use super::values::UNKNOWN;
 
 /// What an earlier fit fixes.
@@ -27,6 +29,86 @@ pub(crate) struct Frozen {
 }
 
 impl Frozen {
+    /// Takes labels away that stand where the fit has none, of as many positions as it has: both are in one order. A sentence for each file.
+    ///
+    /// The positions of an axis without labels are written as the numbers 0, 1, 2, ...
+    pub(super) fn in_order(&self, symbols: &Symbols, pieces: &mut [Piece]) -> Vec<String> {
+        let mut notes = Vec::new();
+        for piece in pieces {
+            for dimension in 0..piece.letters.len() {
+                let axis = symbols.letter(piece.letters[dimension]).axis;
+                let Some(known) = self.known(symbols, piece, dimension) else { continue };
+                let are_numbers = || (0..known.len()).all(|place| known.contains(&place.to_string()));
+                let labels = match &mut piece.content {
+                    Content::Dense(dense) => dense.labels.get_mut(dimension),
+                    Content::Coordinates(coordinates) => coordinates.labels.get_mut(dimension),
+                    Content::Long(_) | Content::Documents(_) => None,
+                };
+                let Some(own @ Some(_)) = labels else { continue };
+                let is_strange = |labels: &Vec<String>| {
+                    labels.len() == known.len() && labels.iter().all(|label| !known.contains(label))
+                };
+                if own.as_ref().is_some_and(is_strange) && are_numbers() {
+                    *own = None;
+                    notes.push(format!(
+                        "labels of axis `{}` stand in `{}` ({}), and none in the fit: what has none is taken in the same order",
+                        symbols.axis(axis).name,
+                        symbols.array(piece.array).name,
+                        piece.name()
+                    ));
+                }
+            }
+        }
+        notes
+    }
+
+    /// Files of which the fit knows no label of an axis that keeps its positions: nothing would be left of them.
+    pub(super) fn strange(&self, symbols: &Symbols, pieces: &[Piece]) -> Vec<DataError> {
+        let of_piece = |piece: &Piece| {
+            (0..piece.letters.len()).find_map(|dimension| {
+                let letter = symbols.letter(piece.letters[dimension]);
+                // A column of groups has labels that stand in several of them.
+                let all: HashSet<String>;
+                let known = match self.known(symbols, piece, dimension) {
+                    Some(known) => known,
+                    None => {
+                        let groups = self.labels.get(&letter.axis).filter(|_| piece.group.is_none())?;
+                        all = groups.values().flatten().cloned().collect();
+                        &all
+                    }
+                };
+                let labels = labels_of(&piece.content, dimension);
+                let first = labels.first().filter(|_| labels.iter().all(|own| !known.contains(*own)))?;
+                let mut of_fit: Vec<&str> = known.iter().map(String::as_str).collect();
+                of_fit.sort_unstable();
+                let (axis, name) = (&symbols.axis(letter.axis).name, &symbols.array(piece.array).name);
+                Some(
+                    DataError::new(format!(
+                        "{}: the fit knows none of the {} labels that `{name}` has on axis `{axis}`, such as `{first}`",
+                        piece.name(),
+                        labels.len()
+                    ))
+                    .possible(format!("labels of axis `{axis}` as the fit has them: {}", super::list(&of_fit)))
+                    .help(format!(
+                        "write the labels alike in both files; `--transpose {name}` if the file holds the transpose"
+                    )),
+                )
+            })
+        };
+        pieces.iter().filter_map(of_piece).collect()
+    }
+
+    /// The labels that the fit has on the axis of a dimension, of the group of the file where it is of one; `None` of rows, and where several groups are
+    /// meant.
+    fn known(&self, symbols: &Symbols, piece: &Piece, dimension: usize) -> Option<&HashSet<String>> {
+        let letter = symbols.letter(piece.letters[dimension]);
+        let path = match (letter.parent, &piece.group) {
+            (None, _) => String::new(),
+            (Some(_), path) => path.as_ref()?.join("/"),
+        };
+        self.labels.get(&letter.axis)?.get(&path)
+    }
+
     /// Leaves out entries whose label on such an axis the fit does not have, and says how many there were; `unknown` gets a sentence for each file of a
     /// group that the fit does not have.
     pub(super) fn leave_out_unknown(

@@ -26,6 +26,7 @@ use super::data_error::DataError;
 use super::inputs::{Inputs, Source};
 use super::pieces::{Piece, read_one};
 use super::place::Target;
+use super::spellings;
 use crate::streams;
 pub(crate) use chosen::Chosen;
 pub(crate) use draw::Draw;
@@ -640,7 +641,9 @@ fn pieces(
     let read = |(group, source): &(Option<String>, Source)| {
         read_one(target.symbols, inputs, target.id, group.as_deref(), source, wanted)
     };
-    files.iter().map(read).collect()
+    let mut pieces = files.iter().map(read).collect::<Result<Vec<Piece>, DataError>>()?;
+    spellings::of_entries(target.symbols, target.axes, &mut pieces);
+    Ok(pieces)
 }
 
 /// The entries that files name.

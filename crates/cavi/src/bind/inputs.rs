@@ -409,6 +409,7 @@ impl Source {
                 cavi_files::read(path, &ReadOptions { column: column.as_deref(), ..*options })
             }
             Source::Bytes { name, bytes } => cavi_files::read_from(name, bytes.to_vec(), options),
+            Source::Content { content, .. } if options.as_written => Ok(content.clone()),
             Source::Content { content, .. } => Ok(cavi_files::canonical(content.clone())),
             Source::Table { name, columns, .. } => cavi_files::read_columns(name, columns, options),
         }

@@ -28,7 +28,7 @@ impl Lookup {
         let find = |label: &str| self.0.find(hash(label), |place| labels[*place as usize] == label).copied();
         find(label).or_else(|| match cavi_files::canonical_label(label) {
             own if own == label => None,
-            own => find(own),
+            own => find(&own),
         })
     }
 }

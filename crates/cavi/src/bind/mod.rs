@@ -27,6 +27,7 @@ mod compute;
 mod counters;
 mod covariance;
 pub(crate) mod known;
+mod spellings;
 mod standardise;
 mod zeros;
 
@@ -193,9 +194,12 @@ pub(crate) fn bind_in_part(
     }
     let inputs = fixed.as_ref().map_or(inputs, |own| &own.inputs);
     let mut own_inputs = None;
-    let (mut dropped, mut unknown) = (0, Vec::new());
+    let (mut dropped, mut unknown, mut in_order) = (0, Vec::new(), Vec::new());
     if let Some(frozen) = part.frozen {
+        in_order = frozen.in_order(symbols, &mut pieces);
         let rows = frozen.listed_rows(symbols, &pieces);
+        problems.extend(frozen.strange(symbols, &pieces));
+        stop(&mut problems)?;
         dropped = frozen.leave_out_unknown(symbols, &mut pieces, &mut unknown);
         own_inputs = with_all_rows(symbols, inputs, rows, &frozen.listed_rows(symbols, &pieces));
     }
@@ -327,6 +331,7 @@ pub(crate) fn bind_in_part(
     notes.extend(mapped(symbols, &bound.arrays));
     let by_counters = by_order.iter().filter(|own| own.counts).map(|own| own.text.clone()).collect();
     notes.extend(by_order.into_iter().map(|own| own.text));
+    notes.extend(in_order);
     let warnings = [unknown, axes.warnings, suspicions, poor].concat();
     let fixed: Vec<ArrayId> = held.iter().map(|(id, _)| *id).collect();
     held.into_iter().for_each(|(id, values)| bound.arrays[id.index()] = Some(values));

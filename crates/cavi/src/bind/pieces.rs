@@ -97,10 +97,11 @@ pub(super) fn read(symbols: &Symbols, inputs: &Inputs, problems: &mut Vec<DataEr
             Err(problem) => problems.push(problem),
         }
     }
+    super::spellings::of_data(symbols, inputs, &mut pieces);
     pieces
 }
 
-/// Reads one file for an array. `wanted` is what it holds where that is not the array's values.
+/// Reads one file for an array, with its labels as they are written there. `wanted` is what it holds where that is not the array's values.
 pub(super) fn read_one(
     symbols: &Symbols,
     inputs: &Inputs,
@@ -174,6 +175,7 @@ pub(super) fn read_one(
             unique,
             texts,
             declared,
+            as_written: true,
         };
         source.read(&options).map_err(|error| {
             let is_about_columns = error.line == Some(1);

@@ -1,16 +1,19 @@
 //! What an array looks like along each of its dimensions: the effects of rows and of columns, without any model.
 //!
 //! Each dimension has one margin: its positions, or where these have fewer than two observed entries on average (pupils
-//! in schools) the groups that they are in. A dimension of which neither holds has none.
+//! in schools) the groups that they are in. A dimension of which neither holds has none. The two dimensions of `i < j` share one margin: a pair
+//! has no order, and each entry counts at both of its positions, so that `prod_d a_d` has the factors of both.
 //!
 //! - **Counts.** An entry is expected to be `m prod_d a_d`, with a factor for its position in each margin. They are those of
 //!   iterated proportional fitting, `a_d = (R + 1/2) / (E + 1/2)`, where `R` is what was counted there and `E` what is expected by all other
-//!   factors. In a complete table of rows and columns without the halves, that is row total x column total / total.
+//!   factors. In a complete table of rows and columns without the halves, that is row total x column total / total. Factors of pairs depend on
+//!   each other, and go half of the way, on the scale of logs, at a time.
 //! - **Numbers.** An entry is expected to be `m + sum_d e_d`, each effect the mean of what the others leave, with one
 //!   further entry of 0: `e_d = sum residuals / (n + 1)`.
 //! - **0 or 1.** The log odds of 1 are `l + sum_d (l_d - l)`, `l_d` those of the position, of `(ones + 1/2) / (n + 1)`.
 //!
 //! # Source
+//! Knight, Ruiz and Uçar, A symmetry preserving algorithm for matrix scaling, 2014, has the square root for pairs.
 //! Deming and Stephan, On a least squares adjustment of a sampled frequency table when the expected marginal totals are known, 1940; half a
 //! unit is the prior of Jeffreys, in the estimator of Krichevsky and Trofimov, The performance of universal encoding, 1981.
 
@@ -20,6 +23,7 @@ use cavi_executor::{Bound, BoundArray};
 use super::unflat;
 use crate::bind::Existing;
 use crate::prepare::EntryAxis;
+use crate::rank::pair;
 
 /// Cells beyond this are not gone through one by one.
 const CELLS: usize = 1 << 24;
@@ -40,21 +44,50 @@ pub(super) struct Margins<'a> {
     weights: Option<Vec<f64>>,
 }
 
-/// A margin: which of its positions each position of a dimension belongs to.
+/// A margin.
 struct Margin {
+    /// The dimensions that it is of: one, or both of a pair without an order.
+    sides: Vec<Side>,
+    size: usize,
+}
+
+/// A dimension of a margin: which of the positions of the margin each of its positions belongs to.
+struct Side {
     dimension: usize,
     /// `None` where each is its own.
     of: Option<Vec<u32>>,
-    size: usize,
 }
 
 /// A number for each position of each margin.
 pub(super) type Effects = Vec<Vec<f64>>;
 
 impl Margin {
-    fn at(&self, place: &[usize]) -> usize {
-        let own = place[self.dimension];
-        self.of.as_ref().map_or(own, |of| of[own] as usize)
+    /// The positions that an entry has: one, or both of a pair.
+    fn at(&self, place: &[usize]) -> impl Iterator<Item = usize> {
+        self.sides.iter().map(|side| {
+            let own = place[side.dimension];
+            side.of.as_ref().map_or(own, |of| of[own] as usize)
+        })
+    }
+
+    /// Adds to the positions that an entry has.
+    fn add(&self, to: &mut [f64], place: &[usize], value: f64) {
+        self.at(place).for_each(|position| to[position] += value);
+    }
+
+    /// The sum of the numbers at the positions that an entry has.
+    fn sum(&self, numbers: &[f64], place: &[usize]) -> f64 {
+        self.at(place).map(|position| numbers[position]).sum()
+    }
+
+    /// Their product.
+    fn product(&self, numbers: &[f64], place: &[usize]) -> f64 {
+        self.at(place).map(|position| numbers[position]).product()
+    }
+
+    /// Whether it is of this dimension alone.
+    fn is_of(&self, dimension: usize) -> bool {
+        matches!(self.sides.as_slice(), [side] if side.dimension == dimension)
     }
 }
 
@@ -76,13 +109,21 @@ impl<'a> Margins<'a> {
         let mut own = Margins { existing, data: bound.array(id), shape, margins: Vec::new(), weights };
         own.refuse_too_many()?;
         let observed = own.count();
-        let is_dense = |size: usize| size > 1 && observed >= 2.0 * size as f64;
+        // An entry of a pair counts at two positions.
+        let is_dense = |size: usize, sides: usize| size > 1 && sides as f64 * observed >= 2.0 * size as f64;
         let restated = entries.iter().find(|own| own.data.iter().any(|member| member.array == id));
         if let Some(restated) = restated {
-            for column in &restated.columns {
-                let size = column.iter().max().map_or(0, |last| *last as usize + 1);
-                if is_dense(size) {
-                    own.margins.push(Margin { dimension: 0, of: Some(column.clone()), size });
+            for (number, column) in restated.columns.iter().enumerate() {
+                let columns = match restated.pair {
+                    Some([_, second]) if second == number => continue,
+                    Some([first, second]) if first == number => vec![column, &restated.columns[second]],
+                    Some(_) | None => vec![column],
+                };
+                let last = columns.iter().flat_map(|column| column.iter()).max();
+                let size = last.map_or(0, |last| *last as usize + 1);
+                if is_dense(size, columns.len()) {
+                    let side = |column: &Vec<u32>| Side { dimension: 0, of: Some(column.clone()) };
+                    own.margins.push(Margin { sides: columns.into_iter().map(side).collect(), size });
                 }
             }
             return Ok(own);
@@ -90,10 +131,21 @@ impl<'a> Margins<'a> {
         for (dimension, letter) in array.letters.iter().enumerate() {
             let mut axis = symbols.letter(*letter).axis;
             let mut of: Option<Vec<u32>> = None;
+            let of_pair = match pair(array) {
+                Some((_, second)) if second == dimension => continue,
+                Some((first, second)) if first == dimension => vec![first, second],
+                Some(_) | None => vec![dimension],
+            };
+            if is_dense(bound.size(axis), of_pair.len()) {
+                let sides = of_pair.into_iter().map(|dimension| Side { dimension, of: None }).collect();
+                own.margins.push(Margin { sides, size: bound.size(axis) });
+                continue;
+            }
+            // Both of a pair are in one group.
             loop {
                 let size = bound.size(axis);
-                if is_dense(size) {
-                    own.margins.push(Margin { dimension, of, size });
+                if of.is_some() && is_dense(size, 1) {
+                    own.margins.push(Margin { sides: vec![Side { dimension, of }], size });
                     break;
                 }
                 let (Some(parent), Some(parents)) =
@@ -189,8 +241,7 @@ impl<'a> Margins<'a> {
     fn exposures(&self, factors: &[Vec<f64>]) -> (Effects, f64) {
         let margins = &self.margins[..factors.len()];
         let product = |place: &[usize]| {
-            let own = margins.iter().zip(factors).map(|(margin, factors)| factors[margin.at(place)]);
-            own.product::<f64>()
+            margins.iter().zip(factors).map(|(margin, own)| margin.product(own, place)).product::<f64>()
         };
         let mut sums: Effects = margins.iter().map(|margin| vec![0.0; margin.size]).collect();
         let mut all = 0.0;
@@ -198,7 +249,7 @@ impl<'a> Margins<'a> {
             self.visit_all(&mut |place, _, weight| {
                 let own = weight * product(place);
                 all += own;
-                margins.iter().zip(&mut sums).for_each(|(margin, sums)| sums[margin.at(place)] += own);
+                margins.iter().zip(&mut sums).for_each(|(margin, sums)| margin.add(sums, place, own));
             });
             return (sums, all);
         }
@@ -208,12 +259,14 @@ impl<'a> Margins<'a> {
         let totals: Vec<f64> = along.iter().map(|own| own.iter().sum()).collect();
         all = totals.iter().product();
         for (margin, sums) in margins.iter().zip(&mut sums) {
-            let others = totals.iter().enumerate().filter(|(dimension, _)| *dimension != margin.dimension);
+            // A complete table has no pairs.
+            let own = margin.sides[0].dimension;
+            let others = totals.iter().enumerate().filter(|(dimension, _)| *dimension != own);
             let others: f64 = others.map(|(_, total)| total).product();
             let mut place = vec![0; self.shape.len()];
-            for (position, own) in along[margin.dimension].iter().enumerate() {
-                place[margin.dimension] = position;
-                sums[margin.at(&place)] += own * others;
+            for (position, factor) in along[own].iter().enumerate() {
+                place[own] = position;
+                margin.add(sums, &place, factor * others);
             }
         }
         if let BoundArray::Sparse { indices, observed: Some(observed), .. } = self.data {
@@ -222,7 +275,7 @@ impl<'a> Margins<'a> {
                 place.iter_mut().zip(indices).for_each(|(own, column)| *own = column[entry] as usize);
                 let own = product(&place);
                 all -= own;
-                margins.iter().zip(&mut sums).for_each(|(margin, sums)| sums[margin.at(&place)] -= own);
+                margins.iter().zip(&mut sums).for_each(|(margin, sums)| margin.add(sums, &place, -own));
             }
         }
         (sums, all)
@@ -230,13 +283,13 @@ impl<'a> Margins<'a> {
 
     /// For each position of a dimension the product of the factors of its margins.
     fn along(&self, dimension: usize, factors: &[(&Margin, &Vec<f64>)]) -> Vec<f64> {
-        let own = factors.iter().filter(|(margin, _)| margin.dimension == dimension);
+        let own = factors.iter().filter(|(margin, _)| margin.is_of(dimension));
         let mut product = vec![1.0; self.shape[dimension]];
         for (margin, factors) in own {
             let mut place = vec![0; self.shape.len()];
             for (position, product) in product.iter_mut().enumerate() {
                 place[dimension] = position;
-                *product *= factors[margin.at(&place)];
+                *product *= margin.product(factors, &place);
             }
         }
         product
@@ -249,7 +302,7 @@ impl<'a> Margins<'a> {
         self.visit(&mut |place, value, weight| {
             all += weight * value;
             let own = self.margins.iter().zip(&mut sums);
-            own.for_each(|(margin, sums)| sums[margin.at(place)] += weight * value);
+            own.for_each(|(margin, sums)| margin.add(sums, place, weight * value));
         });
         (sums, all)
     }
@@ -274,9 +327,11 @@ impl<'a> Rates<'a> {
             let mut change: f64 = 0.0;
             for number in 0..factors.len() {
                 let (sums, _) = margins.exposures(&factors);
+                let is_pair = margins.margins[number].sides.len() > 1;
                 let own = factors[number].iter_mut().zip(&sums[number]).zip(&counted[number]);
                 for ((factor, sum), counted) in own {
                     let next = (counted + 0.5) / (mean * sum / *factor + 0.5);
+                    let next = if is_pair { (next * *factor).sqrt() } else { next };
                     change = change.max((next / *factor - 1.0).abs());
                     *factor = next;
                 }
@@ -292,7 +347,7 @@ impl<'a> Rates<'a> {
     /// The rate of an entry.
     pub fn at(&self, place: &[usize]) -> f64 {
         let own = self.margins.margins.iter().zip(&self.factors);
-        self.mean * own.map(|(margin, factors)| factors[margin.at(place)]).product::<f64>()
+        self.mean * own.map(|(margin, factors)| margin.product(factors, place)).product::<f64>()
     }
 
     /// The sum of the rates of all observed entries.
@@ -326,7 +381,7 @@ impl<'a> Odds<'a> {
     /// The log odds of an entry.
     pub fn at(&self, place: &[usize]) -> f64 {
         let own = self.margins.margins.iter().zip(&self.differences);
-        self.all + own.map(|(margin, differences)| differences[margin.at(place)]).sum::<f64>()
+        self.all + own.map(|(margin, differences)| margin.sum(differences, place)).sum::<f64>()
     }
 }
 
@@ -354,7 +409,7 @@ impl<'a> Normals<'a> {
         margins.visit_all(&mut |place, value, weight| {
             sum += weight * value;
             count += weight;
-            margins.margins.iter().zip(&mut counts).for_each(|(own, counts)| counts[own.at(place)] += weight);
+            margins.margins.iter().zip(&mut counts).for_each(|(own, counts)| own.add(counts, place, weight));
         });
         if count < 2.0 {
             return Err("it has fewer than two observed entries");
@@ -370,7 +425,7 @@ impl<'a> Normals<'a> {
         let (mut squares, mut all) = (vec![0.0; last.map_or(1, |own| counts[own].len())], 0.0);
         own.margins.visit_all(&mut |place, value, weight| {
             let square = weight * (value - own.mean_at(place)).powi(2);
-            squares[last.map_or(0, |last| own.margins.margins[last].at(place))] += square;
+            squares[own.column(last, place)] += square;
             all += square;
         });
         let fitted = 1.0 + counts.iter().flatten().map(|count| count / (count + 1.0)).sum::<f64>();
@@ -420,7 +475,7 @@ impl<'a> Normals<'a> {
             let mut found = zeros();
             self.margins.visit_all(&mut |place, value, weight| {
                 let own = weight * of(place, value);
-                margins.iter().zip(&mut found).for_each(|(margin, found)| found[margin.at(place)] += own);
+                margins.iter().zip(&mut found).for_each(|(margin, found)| margin.add(found, place, own));
             });
             found
         };
@@ -433,7 +488,7 @@ impl<'a> Normals<'a> {
                 break;
             }
             let mut product =
-                sums(&|place, _| margins.iter().zip(&direction).map(|(own, of)| of[own.at(place)]).sum());
+                sums(&|place, _| margins.iter().zip(&direction).map(|(own, of)| own.sum(of, place)).sum());
             add(&mut product, 1.0, &direction);
             let step = square / dot(&direction, &product);
             add(&mut effects, step, &direction);
@@ -449,18 +504,22 @@ impl<'a> Normals<'a> {
     /// The margin of the last dimension, if the array has several.
     fn by_column(&self) -> Option<usize> {
         let last = self.margins.shape.len().checked_sub(1).filter(|last| *last > 0)?;
-        self.margins.margins.iter().position(|own| own.dimension == last)
+        self.margins.margins.iter().position(|own| own.is_of(last))
+    }
+
+    /// The position of an entry in the margin of columns, if there is one.
+    fn column(&self, last: Option<usize>, place: &[usize]) -> usize {
+        last.and_then(|last| self.margins.margins[last].at(place).next()).unwrap_or(0)
     }
 
     fn mean_at(&self, place: &[usize]) -> f64 {
         let own = self.margins.margins.iter().zip(&self.effects);
-        self.mean + own.map(|(margin, effects)| effects[margin.at(place)]).sum::<f64>()
+        self.mean + own.map(|(margin, effects)| margin.sum(effects, place)).sum::<f64>()
     }
 
     /// The mean and the variance of an entry.
     pub fn at(&self, place: &[usize]) -> (f64, f64) {
-        let variance = self.by_column().map_or(0, |last| self.margins.margins[last].at(place));
-        (self.mean_at(place), self.variances[variance])
+        (self.mean_at(place), self.variances[self.column(self.by_column(), place)])
     }
 }
 
@@ -476,7 +535,7 @@ impl<'a> Frequencies<'a> {
     /// The share of each class, with half a unit more for each; in a column with as many units more, as they fall in all columns.
     pub fn of(margins: Margins<'a>, classes: usize) -> Frequencies<'a> {
         let last = margins.shape.len().saturating_sub(1);
-        let column = margins.margins.iter().position(|own| last > 0 && own.dimension == last);
+        let column = margins.margins.iter().position(|own| last > 0 && own.is_of(last));
         let size = column.map_or(0, |column| margins.margins[column].size);
         let mut counts = vec![vec![0.0; classes]; size];
         let mut all = vec![0.0; classes];
@@ -484,7 +543,7 @@ impl<'a> Frequencies<'a> {
             let class = (value as usize).min(classes.saturating_sub(1));
             all[class] += weight;
             if let Some(column) = column {
-                counts[margins.margins[column].at(place)][class] += weight;
+                margins.margins[column].at(place).for_each(|position| counts[position][class] += weight);
             }
         });
         let half = 0.5 * classes as f64;
@@ -503,7 +562,7 @@ impl<'a> Frequencies<'a> {
 
     /// The probability of a class at an entry.
     pub fn at(&self, place: &[usize], class: usize) -> f64 {
-        let own = self.column.map_or(0, |column| self.margins.margins[column].at(place));
+        let own = self.column.and_then(|column| self.margins.margins[column].at(place).next()).unwrap_or(0);
         self.shares[own].get(class).copied().unwrap_or(0.0)
     }
 }
@@ -518,7 +577,7 @@ mod tests {
         Margins::of(symbols, bound, &[], symbols.find("x").unwrap(), None).unwrap()
     }
 
-    fn model(text: &str) -> cavi_model::Model {
+    fn model_of(text: &str) -> cavi_model::Model {
         cavi_model::resolve(&cavi_syntax::parse(text).0).0.expect("a program that resolves")
     }
 
@@ -526,7 +585,7 @@ mod tests {
 
     #[test]
     fn counts_are_expected_by_their_row_and_column() {
-        let model = model(COUNTS);
+        let model = model_of(COUNTS);
         let axes = vec![BoundAxis::plain(3), BoundAxis::plain(2)];
         let rows = [[4000.0, 6000.0], [8000.0, 2000.0], [1000.0, 9000.0]];
         let dense = BoundArray::full(rows.concat());
@@ -548,9 +607,46 @@ mod tests {
         }
     }
 
+    /// A pair has no order: each node has one effect, and `(A' A + I) e = A' (x - m)` with `A' A = 2 I + J` for the six pairs of four nodes. The residuals
+    /// `r` add up to 0, so that `e = r / 3`. Counts of rank one, `100 a_i a_j`, have their factors again.
+    #[test]
+    fn pairs_have_an_effect_for_each_node() {
+        let text = "axis node[i, j]\ndata x[i, j] : real, i < j\nm ~ Normal(0, sd = 1)\nx[i, j] ~ Normal(m, sd = 1)\n";
+        let bound = |model: &cavi_model::Model, value: &dyn Fn(usize, usize) -> f64| {
+            let id = model.symbols.find("x").unwrap();
+            let mut arrays = vec![None; model.symbols.arrays.len()];
+            arrays[id.index()] =
+                Some(BoundArray::full((0..16).map(|cell| value(cell / 4, cell % 4)).collect()));
+            Bound { axes: vec![BoundAxis::plain(4)], arrays, ..Bound::default() }
+        };
+        let value =
+            |i: usize, j: usize| [[0.0, 1.0, 3.0, 2.0], [0.0, 0.0, 5.0, 4.0], [0.0, 0.0, 0.0, 9.0]][i][j];
+        let model = model_of(text);
+        let data = bound(&model, &|i, j| if i < j { value(i, j) } else { 0.0 });
+        let normals = Normals::of(table(&model.symbols, &data)).unwrap();
+        // The mean is 4, and the residuals of the nodes are 6 - 12, 10 - 12, 17 - 12 and 15 - 12.
+        let (mean, variance) = normals.at(&[0, 2]);
+        assert!((mean - (4.0 + (-6.0 + 5.0) / 3.0)).abs() < 1e-9, "{mean}");
+        assert_eq!(normals.at(&[0, 1]).1, variance);
+        let counts = COUNTS
+            .replace("axis row[i]\naxis column[j]", "axis node[i, j]")
+            .replace(", absent = 0", ", i < j");
+        let model = model_of(&counts);
+        let rates = |order: [usize; 4]| {
+            let value = |i: usize, j: usize| 1e5 * ((order[i] + 1) * (order[j] + 1)) as f64;
+            let data = bound(&model, &|i, j| if i < j { value(i, j) } else { 0.0 });
+            let rates = Rates::of(table(&model.symbols, &data));
+            let place = |node: usize| order.iter().position(|own| *own == node).unwrap();
+            let (one, two) = (place(1), place(3));
+            rates.at(&[one.min(two), one.max(two)])
+        };
+        assert!((rates([0, 1, 2, 3]) / 8e5 - 1.0).abs() < 1e-4, "{}", rates([0, 1, 2, 3]));
+        assert!((rates([3, 0, 2, 1]) / rates([0, 1, 2, 3]) - 1.0).abs() < 1e-9);
+    }
+
     #[test]
     fn missing_entries_of_counts_are_no_zeros() {
-        let model = model(COUNTS);
+        let model = model_of(COUNTS);
         let id = model.symbols.find("x").unwrap();
         let mut arrays = vec![None; model.symbols.arrays.len()];
         // Rank one, 100 x (1, 2, 3) by (1, 2, 4), with one entry hidden.
@@ -568,7 +664,7 @@ mod tests {
 
     #[test]
     fn numbers_are_expected_by_the_sum_of_effects() {
-        let model = model(
+        let model = model_of(
             "axis row[i]\naxis column[j]\ndata x[i, j] : real\nm ~ Normal(0, sd = 1)\nx[i, j] ~ Normal(m, sd = 1)\n",
         );
         let id = model.symbols.find("x").unwrap();

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 
 use cavi_algebra::{
-    Array, ArrayId, ArrayKind, Atom, BlockId, Equations, LetterId, Mode, Sum, Support, Symbols,
+    Array, ArrayId, ArrayKind, Atom, BlockId, Equations, LetterId, Mode, Subscript, Sum, Support, Symbols,
 };
 use cavi_derivation::copy::Copy;
 use cavi_executor::{Bound, BoundArray, Executor, Item, Parameters, Schedule};
@@ -353,7 +353,8 @@ impl Predictor<'_> {
     }
 
     /// Whether the product of some arguments, and of the weights of classes, is a sum of products of latents that are independent
-    /// under q.
+    /// under q. Two elements of one variable are where the declaration of the data says that they are not one (`d[i] * d[j]` of `i < j`) and q has
+    /// a factor for each.
     pub(super) fn is_product_of_independent<'s>(
         &self,
         part: &'s Part<'_>,
@@ -364,7 +365,7 @@ impl Predictor<'_> {
         for sum in values.into_iter().chain(statements) {
             let mut own: BTreeSet<BlockId> = BTreeSet::new();
             for term in &sum.terms {
-                let mut in_term: BTreeSet<BlockId> = BTreeSet::new();
+                let mut in_term: Vec<(BlockId, &Atom)> = Vec::new();
                 for factor in &term.factors {
                     let mut uncertain: Vec<BlockId> = Vec::new();
                     let single = Sum::atom(factor.atom.clone());
@@ -376,11 +377,17 @@ impl Predictor<'_> {
                     if !(uncertain.is_empty() || simple && uncertain.len() == 1) {
                         return false;
                     }
-                    if uncertain.into_iter().any(|block| !in_term.insert(block)) {
-                        return false;
+                    for block in uncertain {
+                        let is_same = |(other, atom): &(BlockId, &Atom)| {
+                            *other == block && !self.are_apart(part, block, [atom, &factor.atom])
+                        };
+                        if in_term.iter().any(is_same) {
+                            return false;
+                        }
+                        in_term.push((block, &factor.atom));
                     }
                 }
-                own.extend(in_term);
+                own.extend(in_term.into_iter().map(|(block, _)| block));
             }
             if own.iter().any(|block| seen.contains(block)) {
                 return false;
@@ -388,6 +395,35 @@ impl Predictor<'_> {
             seen.extend(own);
         }
         true
+    }
+
+    /// Whether two elements are of one variable and of different copies of its factor, since a restriction of the data keeps letters apart that
+    /// number the copies.
+    fn are_apart(&self, part: &Part<'_>, block: BlockId, elements: [&Atom; 2]) -> bool {
+        let [Atom::Value(one, left), Atom::Value(other, right)] = elements else { return false };
+        let data = part.hidden.array;
+        let (Some(restriction), Some(statement)) =
+            (self.model.symbols.array(data).restriction, self.model.statement_of(data))
+        else {
+            return false;
+        };
+        let declared = &self.model.symbols.array(data).letters;
+        let written = self.model.target_letters(statement);
+        let (first, _, second) = restriction.parts();
+        let at = |letter: LetterId| Some(written[declared.iter().position(|own| *own == letter)?]);
+        let pair = [at(first), at(second)];
+        let block = self.equations.block(block);
+        let Some(member) = block.members.iter().position(|own| own == one) else { return false };
+        let letters = &self.equations.symbols.array(*one).letters;
+        let is_apart = |(place, letter): (usize, &LetterId)| match (left.get(place), right.get(place)) {
+            (Some(Subscript::Letter(a)), Some(Subscript::Letter(b))) => {
+                let both = [Some(*a), Some(*b)];
+                let is_pair = both == pair || both == [pair[1], pair[0]];
+                is_pair && block.member_plates[member].contains(letter)
+            }
+            _ => false,
+        };
+        one == other && letters.iter().enumerate().any(is_apart)
     }
 
     /// The log of the prediction of each entry and what is subtracted beside it, in each batch of draws.
@@ -730,8 +766,8 @@ pub(super) fn latents_in(sum: &Sum, visit: &mut dyn FnMut(ArrayId)) {
     sum.visit_subscripts(&mut |subscript| inside(subscript, visit));
 }
 
-fn inside(subscript: &cavi_algebra::Subscript, visit: &mut dyn FnMut(ArrayId)) {
-    if let cavi_algebra::Subscript::Index(array, inner) = subscript {
+fn inside(subscript: &Subscript, visit: &mut dyn FnMut(ArrayId)) {
+    if let Subscript::Index(array, inner) = subscript {
         visit(*array);
         inner.iter().for_each(|subscript| inside(subscript, visit));
     }

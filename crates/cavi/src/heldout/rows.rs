@@ -201,6 +201,13 @@ impl RowAxes<'_> {
             let by_file = given.is_some();
             // The counts of the first part may be given for what is thinned.
             let split = way_of(self.model, statement, by_file && !self.thins(statement), false);
+            if let (false, Some(Asking::Files(_))) = (reads, &given) {
+                let name = &symbols.array(statement.target).name;
+                return Err(DataError::new(format!(
+                    "`--given {name}`: nothing is fitted to the new rows of `{name}`, so that no part of it tells of the rest, and all of it is scored"
+                ))
+                .help(format!("leave out `--given {name}=...`, or give `--data {name}=...` only what is to be scored")));
+            }
             let (what, draw) = match (reads, given) {
                 (false, _) => (What::Nothing, None),
                 (true, Some(Asking::Files(files))) => (What::AllBut(files), None),

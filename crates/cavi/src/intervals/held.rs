@@ -4,12 +4,14 @@
 //! asked for are drawn anew from their statements given these, since other data have other rows: a bootstrap that held them would have the rows
 //! of the fit in each of its data sets, and shares of classes and spreads of factors would vary too little. What cannot be drawn
 //! (a flat prior, an axis without rows) is held as well; what takes classes and is not drawn anew is drawn from q. What the fit holds at given
-//! values (`--fix`) has these in all of its data sets, as the fits to them have: it is part of what the fit knows.
+//! values (`--fix`) has these in all of its data sets, as the fits to them have: it is part of what the fit knows. What no statement reads that draws
+//! something needs no value: the scales of a hierarchy whose coefficients are held (of half a Cauchy, they have no mean).
 
 use std::collections::BTreeSet;
 
 use cavi_algebra::{ArrayId, Mode, Support};
 use cavi_executor::{BoundArray, Parameters};
+use cavi_model::Statement;
 use rand_chacha::ChaCha8Rng;
 
 use crate::bind::DataError;
@@ -50,6 +52,7 @@ impl Held {
         let symbols = &model.symbols;
         let rows = RowAxes::of(model).ok();
         let mut held = Held { values: Vec::new(), from_q: Vec::new(), anew: BTreeSet::new() };
+        let mut others = Vec::new();
         for statement in model.statements.iter().filter(|own| !own.observed) {
             let array = statement.target;
             let block = equations.block_of(array).map(|id| equations.block(id));
@@ -70,6 +73,10 @@ impl Held {
                 held.from_q.push(array);
                 continue;
             }
+            others.push(array);
+        }
+        let read = held.read(problem);
+        for array in others.into_iter().filter(|array| read.contains(array)) {
             let name = &symbols.array(array).name;
             let mean = mean(equations, &binding.bound, parameters, array)
                 .filter(|own| own.values.iter().all(|value| value.is_finite()))
@@ -82,6 +89,19 @@ impl Held {
             held.values.push((array, mean.values));
         }
         Ok(held)
+    }
+
+    /// What the statements read that draw something: those of data, and of what is drawn anew.
+    fn read(&self, problem: &Problem) -> BTreeSet<ArrayId> {
+        let is_drawn = |own: &&Statement| own.observed || self.anew.contains(&own.target);
+        let drawn = problem.model.statements.iter().filter(is_drawn);
+        let mut read = BTreeSet::new();
+        for argument in drawn.flat_map(|own| own.arguments.iter().flatten()) {
+            argument.value.visit_values(&mut |array, _| {
+                read.insert(array);
+            });
+        }
+        read
     }
 
     /// The values of all that is not drawn from its statement, for one data set.

@@ -235,26 +235,49 @@ impl<'a> Lowering<'a, '_> {
         factors().all(stays_sparse) && factors().any(holds_all)
     }
 
-    /// `f(x) = f(0) + [listed] (f(x) - f(0))` for a function of a sparse element, so that only listed entries are
-    /// visited.
+    /// `f(x)^p = f(0)^p + [listed] (f(x)^p - f(0)^p)` for a power of a function of a sparse element, or of a sum in brackets with one, so that only
+    /// listed entries are visited. Powers other than 1 are taken apart where the array is too large to be filled out.
     fn listed_apart(&mut self, term: &Term) -> Option<(Sum, Sum)> {
         for position in 0..term.factors.len() {
-            let Atom::Apply(function, arguments) = term.factors[position].atom.clone() else { continue };
-            if arguments.len() != 1 || term.factors[position].power != 1 {
+            let Factor { atom, power } = term.factors[position].clone();
+            let (function, argument) = match atom {
+                Atom::Apply(function, mut arguments) if arguments.len() == 1 => {
+                    (Some(function), arguments.remove(0))
+                }
+                Atom::Group(inner) if power < 0 => (None, *inner),
+                _ => continue,
+            };
+            let Some((array, zero)) = self.unlisted(&argument, term) else { continue };
+            let is_of_large = || match &array {
+                Atom::Value(id, _) => self.cells(*id) > self.limit,
+                _ => false,
+            };
+            if function.is_some_and(|own| !finite_at(own, &zero)) || power != 1 && !is_of_large() {
                 continue;
             }
-            let Some((array, zero)) = self.unlisted(&arguments[0], term) else { continue };
-            if !finite_at(function, &zero) {
+            let mut raised = |inner: Sum| -> Sum {
+                let atom = match function {
+                    Some(function) => Atom::Apply(function, vec![inner]),
+                    None => Atom::Group(Box::new(inner)),
+                };
+                let first = canonical(&mut self.symbols, &Sum::atom(atom.clone()));
+                match first.as_number() {
+                    Some(value) => Sum::number(value.powi(power)),
+                    None if power == 1 => first,
+                    None => Sum::term(Term { factors: vec![Factor { atom, power }], ..Term::number(1.0) }),
+                }
+            };
+            let (of_listed, of_zero) = (raised(argument), raised(zero));
+            if of_zero.as_number().is_some_and(|value| !value.is_finite()) {
                 continue;
             }
             let mut rest = term.clone();
             rest.factors.remove(position);
-            let at_zero = distribute(&mut self.symbols, &rest, &zero.clone().apply(function));
+            let at_zero = distribute(&mut self.symbols, &rest, &of_zero);
             let at_zero = canonical(&mut self.symbols, &at_zero);
             let listed = Sum::atom(Atom::Apply(Function::Power, vec![Sum::atom(array), Sum::zero()]));
             let mut done = Sum::zero();
-            for (inner, sign) in [(arguments[0].clone(), 1.0), (zero, -1.0)] {
-                let inner = canonical(&mut self.symbols, &inner.apply(function));
+            for (inner, sign) in [(of_listed, 1.0), (of_zero, -1.0)] {
                 let inside = multiply(&mut self.symbols, &listed, &inner);
                 let product = distribute(&mut self.symbols, &rest, &inside);
                 done.terms.extend(product.scaled(sign).terms);

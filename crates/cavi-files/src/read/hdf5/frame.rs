@@ -86,6 +86,7 @@ fn length(column: &Column) -> Option<usize> {
     match column {
         Column::Whole { values, .. } => Some(values.len()),
         Column::Numbers(values) => Some(values.len()),
+        Column::Truths(values) => Some(values.len()),
         Column::Text(texts) => Some(texts.codes.len()),
         Column::Refused(_) => None,
     }
@@ -194,6 +195,6 @@ fn masked(store: &Store, path: &str) -> Result<Column, FileError> {
                 .for_each(|own| *own.1 = MISSING);
             Column::Text(texts)
         }
-        Column::Refused(what) => Column::Refused(what),
+        own @ (Column::Truths(_) | Column::Refused(_)) => own,
     })
 }

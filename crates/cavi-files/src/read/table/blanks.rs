@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 /// The same lines with fields parted by tabs. A text with a tab in its first line is left as it is; in another one, runs of blanks
-/// outside of quotation marks become tabs. A first line with one field less than the second names the columns beside the row
-/// labels, as R's `write.table` does, and gets an empty field in front; where all lines below it end with a tab, that is what is one too many.
+/// outside of quotation marks become tabs. Where the first line has one field less than the second and all lines below it end with a tab, that is what is
+/// one too many.
 pub(crate) fn tabbed(text: &str) -> Cow<'_, str> {
     let parted = match text.lines().find(|line| !line.trim().is_empty()) {
         Some(line) if !line.contains('\t') => Cow::Owned(by_tabs(text)),
@@ -19,7 +19,7 @@ pub(crate) fn tabbed(text: &str) -> Cow<'_, str> {
     let mut below = parted.lines().filter(|line| !line.is_empty()).skip(1);
     match below.all(|line| line.ends_with('\t')) {
         true => Cow::Owned(without_last_tabs(&parted)),
-        false => Cow::Owned(format!("\t{parted}")),
+        false => parted,
     }
 }
 
@@ -53,12 +53,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blanks_and_missing_corners_become_tabs() {
+    fn blanks_become_tabs() {
         assert_eq!(tabbed("a b\n1  2 \n\n 3 4\n"), "a\tb\n1\t2\n\n3\t4\n");
         assert_eq!(tabbed("a\tb c\n1\t2\n"), "a\tb c\n1\t2\n");
-        assert_eq!(tabbed("\"a b\" c\nr1 1 2\n"), "\t\"a b\"\tc\nr1\t1\t2\n");
+        assert_eq!(tabbed("\"a b\" c\nr1 1 2\n"), "\"a b\"\tc\nr1\t1\t2\n");
         assert_eq!(tabbed("a\tb\n1\t2\t\n3\t4\t\n"), "a\tb\n1\t2\n3\t4\n");
-        assert_eq!(tabbed("a\tb\n1\t2\t\n3\t4\t5\n"), "\ta\tb\n1\t2\t\n3\t4\t5\n");
+        assert_eq!(tabbed("a\tb\n1\t2\t\n3\t4\t5\n"), "a\tb\n1\t2\t\n3\t4\t5\n");
         assert_eq!(tabbed(""), "");
     }
 }

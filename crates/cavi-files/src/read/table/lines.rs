@@ -34,6 +34,34 @@ pub(crate) fn is_header(text: Source<'_>, separator: u8) -> Result<bool, FileErr
     Ok(rows > 0)
 }
 
+/// Whether the first line is one of names and has one field less than the second: then it names the columns beside the labels of the rows, as R's
+/// `write.table` does.
+/// Where all lines below it end with a separator, it is that which is one too many.
+pub(crate) fn lacks_a_name(text: Source<'_>, separator: u8) -> Result<bool, FileError> {
+    let mut records = Records::new(text, separator)?;
+    let Some(first) = records.next()? else { return Ok(false) };
+    let is_name = |field: Field<'_>| match field {
+        Field::Text { quoted, .. } => quoted || !field.is_number_or_missing(),
+        Field::Whole(_) | Field::Number(_) | Field::Truth(_) => false,
+    };
+    let width = first.len();
+    if !first.fields().any(is_name) {
+        return Ok(false);
+    }
+    while let Some(record) = records.next()? {
+        if record.is_blank() {
+            continue;
+        }
+        if record.len() != width + 1 {
+            return Ok(false);
+        }
+        if !record.field(width).text().is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The character that parts fields: that of the suffix, or semicolons in a .csv file whose lines are parted by them.
 ///
 /// They are where the first lines have the same number of semicolons, one or more, and not so of commas, or commas within numbers

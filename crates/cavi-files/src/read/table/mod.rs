@@ -20,7 +20,7 @@ use assemble::{assemble, first_repeated};
 use layout::{Layout, header_names, is_row_index, layout};
 pub(crate) use layout::{is_prose, named_column};
 use lines::refuse_other_separator;
-pub(crate) use lines::{is_header, separator};
+pub(crate) use lines::{is_header, lacks_a_name, separator};
 use numbers::Numbers;
 
 mod assemble;
@@ -88,8 +88,13 @@ impl<'a> Table<'a> {
             return Err(FileError::new("an empty file", "a table"));
         };
         refuse_other_separator(text, separator)?;
-        let width = first.len();
-        let names = first.fields().map(|field| field.text().into_owned()).collect();
+        let names: Vec<String> = first.fields().map(|field| field.text().into_owned()).collect();
+        if lacks_a_name(text, separator)? {
+            let names: Vec<String> = std::iter::once(String::new()).chain(names).collect();
+            let (width, entries) = (names.len(), Entries::Text(text, separator));
+            return Ok(Table { header: Some(names), width, entries });
+        }
+        let width = names.len();
         let header = is_header(text, separator)?.then_some(names);
         Ok(Table { header, width, entries: Entries::Text(text, separator) })
     }

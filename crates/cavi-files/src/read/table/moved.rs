@@ -47,7 +47,7 @@ fn is_labels(column: &Column) -> bool {
                 && !text.codes.contains(&MISSING)
         }
         Column::Whole { missing, .. } => missing.is_none(),
-        Column::Numbers(_) | Column::Refused(_) => false,
+        Column::Numbers(_) | Column::Truths(_) | Column::Refused(_) => false,
     }
 }
 
@@ -62,7 +62,7 @@ fn numbers(column: Column) -> Vec<f64> {
             }
             values
         }
-        Column::Text(_) | Column::Refused(_) => Vec::new(),
+        Column::Truths(_) | Column::Text(_) | Column::Refused(_) => Vec::new(),
     }
 }
 
@@ -83,6 +83,6 @@ fn categories(column: Column) -> Categories {
             let codes = values.into_iter().map(code).collect();
             Categories { names, codes }
         }
-        Column::Numbers(_) | Column::Refused(_) => Categories::default(),
+        Column::Numbers(_) | Column::Truths(_) | Column::Refused(_) => Categories::default(),
     }
 }

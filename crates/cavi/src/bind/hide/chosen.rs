@@ -21,6 +21,7 @@ use crate::bind::inputs::{Inputs, Source};
 use crate::bind::listing::positions;
 use crate::bind::pieces::{Piece, group_of, read_one};
 use crate::bind::place::Target;
+use crate::bind::spellings;
 
 /// The most entries that whole rows may have with their zeros, which are listed one by one.
 const MOST_ZEROS: usize = 10_000_000;
@@ -288,7 +289,11 @@ impl Split<'_> {
         };
         let source = Source::File { path: path.clone(), column: Some(column.to_owned()) };
         let read = read_one(self.target.symbols, inputs, self.target.id, group, &source, Some(Wanted::Text));
-        read.map_err(|error| DataError {
+        let spelled = read.map(|mut piece| {
+            spellings::of_entries(self.target.symbols, self.target.axes, std::slice::from_mut(&mut piece));
+            piece
+        });
+        spelled.map_err(|error| DataError {
             message: format!("{} (`{column}` is no axis of `{}`)", error.message, self.target.array.name),
             ..error
         })

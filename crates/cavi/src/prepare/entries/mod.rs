@@ -29,6 +29,8 @@ pub struct EntryAxis {
     pub letters: Vec<LetterId>,
     /// For each of those the position of every entry.
     pub columns: Vec<Vec<u32>>,
+    /// The two coordinates of `i < j`, which have no order.
+    pub pair: Option<[usize; 2]>,
     /// The data that list them, each with the dimension that every coordinate is for it.
     pub data: Vec<Member>,
     /// The latents that live there, each with the order in which it declares the coordinates.

@@ -69,6 +69,7 @@ impl Restating {
         let first = &component.data[0];
         let letters = first.letters(&model);
         let name = model.symbols.array(first.array).name.clone();
+        let pair = crate::rank::pair(model.symbols.array(first.array));
         let span = model.array_spans[first.array.index()];
         let (axis, entry) =
             (AxisId::from(model.symbols.axes.len()), LetterId::from(model.symbols.letters.len()));
@@ -110,11 +111,14 @@ impl Restating {
         let latents = component.latents.iter().map(in_own_order).collect();
         let columns = restating.columns.clone();
         let data = component.data.clone();
+        let place = |dimension: usize| first.places.iter().position(|own| *own == dimension);
+        let pair = pair.and_then(|(one, other)| Some([place(one)?, place(other)?]));
         restating.binding.entries.push(EntryAxis {
             axis,
             coordinates: axes,
             letters,
             columns,
+            pair,
             data,
             latents,
         });
