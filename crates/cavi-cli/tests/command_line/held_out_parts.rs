@@ -185,3 +185,37 @@ fn ragged_data_are_asked_for_by_group() {
     let message = refused(&directory, &["--data", "x=rna.csv"], 1);
     assert!(message.contains("`--data 'x[rna]=rna.csv'` if this is the file of one group"), "{message}");
 }
+
+/// The bound of a fit to visits with their times, of which these were held out, and what was said.
+fn of_visits(directory: &Path, heldout: &str) -> (f64, String) {
+    let (summary, _, said) =
+        fitted(directory, &["--data", "y=visits.csv:y", "--tol", "0", "--heldout", heldout]);
+    (summary["elbo"].as_f64().expect("a bound"), said)
+}
+
+/// Hours without a zero before them, fractions of seconds and weeks are in the order of the times that they name; a column of flags names what is TRUE. The
+/// fit is that to the other visits, which a file of the held-out ones leaves over.
+#[test]
+fn times_are_in_their_order_and_flags_name_what_is_true() {
+    let program = "axis patient[p]\naxis visit[v]\ndata y[p, v] : real, absent = NA\nm[p] ~ Normal(0, sd = 10)\n\
+        y[p, v] ~ Normal(m[p], sd = 1)\n";
+    let directory = prepared("times_in_order", program);
+    let visits = "patient,visit,y,when,exact\nP0,a,1,2024-04-01 9:00,2024-04-01T10:00:00Z\nP0,b,4,2024-04-01 10:00,2024-04-01T10:00:00.5Z\n\
+        P0,c,9,2024-03-01 8:00,2024-04-01T10:00Z\nP1,b,16,2024-05-01 17:00,2024-W14\nP1,a,25,2024-05-01 9:30,2024-W13\n";
+    fs::write(directory.join("visits.csv"), visits).unwrap();
+    fs::write(directory.join("last.csv"), "patient,visit\nP0,b\nP1,b\n").unwrap();
+    fs::write(
+        directory.join("flags.csv"),
+        "patient,visit,test\nP0,a,FALSE\nP0,b,TRUE\nP0,c,FALSE\nP1,b,TRUE\nP1,a,FALSE\n",
+    )
+    .unwrap();
+    let (expected, _) = of_visits(&directory, "y=last.csv");
+    for heldout in ["y=last:when", "y=last:exact", "y=flags.csv"] {
+        let (found, said) = of_visits(&directory, heldout);
+        assert_eq!(found, expected, "{heldout}: {said}");
+        assert!(said.contains("2 entries"), "{heldout}: {said}");
+    }
+    // Labels without an order of their own: what was done is told.
+    let (_, said) = of_visits(&directory, "y=last:visit");
+    assert!(said.contains("labels of `visit` such as `a` are neither numbers nor dates"), "{said}");
+}

@@ -110,3 +110,26 @@ fn what_projected_rows_share_keeps_its_q() {
         assert!(text(&output.stderr).contains("`w` has no interval: these rows were projected"), "{line}");
     }
 }
+
+/// Where classes are out of the question, their probabilities are 0 in doubles, and each mean has the conjugate posterior of its own rows.
+#[test]
+fn certain_classes_do_not_answer() {
+    let directory = scratch("intervals_of_certain_classes");
+    let program = "axis row[n]\naxis class[k] = 2\ndata x[n] : real\nmu[k] ~ Normal(0, sd = 100)\nz[n] ~ Categorical(0.5)\n\
+        x[n] ~ Normal(mu[z[n]], sd = 1)\n";
+    let low = [-50.3, -49.1, -50.9];
+    let high = [49.2, 50.4, 51.1, 50.2, 49.6];
+    let lines: String = low.iter().chain(&high).enumerate().map(|(n, x)| format!("r{n},{x}\n")).collect();
+    write(&directory, &[("m.cavi", program), ("x.csv", &format!("row,x\n{lines}"))]);
+    run(&directory, "fit m.cavi --data x=x.csv --seed 1 --tol 1e-12 --quiet --out m");
+    let found = json(&directory, "intervals m mu --linear-response");
+    let mut own = intervals(&found, "mu");
+    own.sort_by(|one, other| one[0].total_cmp(&other[0]));
+    assert_eq!(own.len(), 2, "{found}");
+    for ([mean, sd], x) in own.into_iter().zip([&low[..], &high[..]]) {
+        let precision = 1e-4 + x.len() as f64;
+        let expected = x.iter().sum::<f64>() / precision;
+        assert!((mean - expected).abs() < 1e-6, "{mean}, by hand {expected}");
+        assert!((sd * sd * precision - 1.0).abs() < 1e-6, "{sd}, by hand {}", precision.powf(-0.5));
+    }
+}

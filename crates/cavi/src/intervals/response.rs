@@ -23,6 +23,8 @@
 //!
 //! Of rows that were projected what they share keeps its q, and does not answer.
 //!
+//! A probability of 0 in doubles, of a class that is out of the question for a row, stays 0 and does not answer.
+//!
 //! An interval stands about the mean at rest, whose variance this is; where the fit had not come to rest, a note says by how much its own mean differs.
 //!
 //! Points have no variance under q to begin with, and no interval here.
@@ -238,6 +240,7 @@ impl<'a> Run<'a> {
                 .iter()
                 .zip(&next)
                 .zip(&scales)
+                .filter(|((one, other), _)| one != other)
                 .fold(0.0, |far: f64, ((one, other), scale)| far.max((one - other).abs() / scale));
             at = next;
             if far < REST {
@@ -422,7 +425,8 @@ impl<'a> Run<'a> {
         for own in &self.blocks {
             let (here, others) = rest.split_at(coordinates(&all[own.index()]));
             if *own == id {
-                return here.iter().copied().fold(f64::INFINITY, f64::min);
+                let moving = here.iter().copied().filter(|scale| *scale > 0.0);
+                return moving.reduce(f64::min).unwrap_or(1.0);
             }
             rest = others;
         }
@@ -441,8 +445,16 @@ impl<'a> Run<'a> {
             Ok(executor.coordinates(&self.blocks))
         };
         let (up, down) = (swept(step)?, swept(-step)?);
-        let slope = |((up, down), scale): ((&f64, &f64), &f64)| (up - down) / (2.0 * step * scale);
-        Ok(up.iter().zip(&down).zip(&self.scales).map(slope).collect())
+        Ok(self.slopes(&up, &down, step))
+    }
+
+    /// The differences of the coordinates of two states that are two steps apart, by step, in scaled coordinates.
+    fn slopes(&self, up: &[f64], down: &[f64], step: f64) -> Vec<f64> {
+        let slope = |((up, down), scale): ((&f64, &f64), &f64)| match *scale {
+            0.0 => 0.0,
+            scale => (up - down) / (2.0 * step * scale),
+        };
+        up.iter().zip(down).zip(&self.scales).map(slope).collect()
     }
 
     /// The state at rest, moved along scaled coordinates by so much.
@@ -465,8 +477,7 @@ impl<'a> Run<'a> {
             Ok(executor.coordinates(&self.blocks))
         };
         let (up, down) = (swept(step)?, swept(-step)?);
-        let slope = |((up, down), scale): ((&f64, &f64), &f64)| (up - down) / (2.0 * step * scale);
-        Ok(up.iter().zip(&down).zip(&self.scales).map(slope).collect())
+        Ok(self.slopes(&up, &down, step))
     }
 
     /// The derivative of the mean of an element along a vector of scaled coordinates.
@@ -512,7 +523,8 @@ fn coordinates(layout: &Layout) -> usize {
 }
 
 /// A scale for each natural parameter: its size, or the root of the largest of its block where that is less (the natural parameter of x of a
-/// Normal has the standard deviation 1 / sd, the root of that of x^2).
+/// Normal has the standard deviation 1 / sd, the root of that of x^2). A coordinate that is the logarithm of a probability of 0 has the scale 0: no
+/// difference of two states moves it, since the probability stays below the smallest double.
 fn scales(problem: &Problem, blocks: &[BlockId], at: &[f64]) -> Vec<f64> {
     let all = layouts(&problem.equations, &problem.binding.bound);
     let mut scales = Vec::with_capacity(at.len());
@@ -520,9 +532,13 @@ fn scales(problem: &Problem, blocks: &[BlockId], at: &[f64]) -> Vec<f64> {
     for id in blocks {
         let (own, others) = rest.split_at(coordinates(&all[id.index()]));
         rest = others;
-        let largest = own.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+        let finite = own.iter().filter(|value| value.is_finite());
+        let largest = finite.fold(0.0, |largest: f64, value| largest.max(value.abs()));
         let floor = if largest > 0.0 { largest } else { 1.0 };
         scales.extend(own.iter().map(|value| {
+            if value.is_infinite() {
+                return 0.0;
+            }
             let size = value.abs().max(1e-3 * floor.min(floor.sqrt()));
             size.min(floor.sqrt().max(1e-3 * size))
         }));

@@ -184,7 +184,8 @@ impl Split<'_> {
         let id = self.target.symbols.letter(self.target.array.letters[axis]).axis;
         let axes = self.target.axes;
         // Labels that are neither numbers nor dates are in the order of the axis.
-        let times = axes.labels[id.index()].as_deref().and_then(|labels| ordered(labels).ok());
+        let labels = axes.labels[id.index()].as_deref();
+        let times = labels.and_then(|labels| ordered(labels).ok());
         let time = |place: &[u32]| {
             let position = place[axis] as usize;
             times.as_ref().map_or(position as f64, |times| times[position])
@@ -201,7 +202,15 @@ impl Split<'_> {
         let held: Vec<Entry> =
             observed.iter().filter(|own| is_last(&own.0)).map(|own| (*own).clone()).collect();
         let whole = span.values().filter(|(first, last)| first == last).count();
-        rows.part(held, (self.axis(axis), &scope.name), span.len(), whole)
+        let mut part = rows.part(held, (self.axis(axis), &scope.name), span.len(), whole)?;
+        if let (Some([first, .., last]), None) = (labels, &times) {
+            part.note += &format!(
+                "; labels of `{}` such as `{first}` are neither numbers nor dates (2024-05-31), so that the last is that which the data name last, \
+                 up to `{last}`",
+                self.axis(axis)
+            );
+        }
+        Ok(part)
     }
 
     /// The entries with the greatest value in a column.

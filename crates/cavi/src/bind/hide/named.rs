@@ -2,7 +2,8 @@
 //!
 //! A file of entries to hold out is a mask or a table of test entries. A dense file without a missing entry is a mask: it names what is
 //! not 0 in it. Of any other file the numbers are the values of its entries, unless one of them differs from what the data list
-//! there, or all are 1 and the data list some of the entries: then it is a mask as well, and names every entry that it has.
+//! there, or all are 1 and the data list some of the entries: then it is a mask as well, and names every entry that it has. Where the
+//! numbers are 0 and 1, as of TRUE and FALSE, and stand in a column of another name than the array's, `test` say, it names those that are 1.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -23,6 +24,8 @@ pub(super) struct Named {
     pub entries: BTreeMap<Vec<u32>, Option<f64>>,
     /// How many entries the data cannot have: for a label that they do not have, or outside of what exists.
     pub left_out: usize,
+    /// Whether the values stand in a column of a long table that has another name than the array.
+    is_of_another_name: bool,
     /// The files, for messages.
     files: String,
 }
@@ -40,7 +43,12 @@ impl Named {
     ) -> Result<Named, DataError> {
         let names: Vec<String> =
             files.iter().map(|(_, source)| source.name().display().to_string()).collect();
-        let mut named = Named { entries: BTreeMap::new(), left_out: 0, files: names.join(" and ") };
+        let mut named = Named {
+            entries: BTreeMap::new(),
+            left_out: 0,
+            is_of_another_name: true,
+            files: names.join(" and "),
+        };
         // Labels are no values of entries, as far as a held-out file is concerned.
         let wanted = match target.array.support {
             Support::Index(_) => Wanted::Positions,
@@ -62,6 +70,11 @@ impl Named {
             let columns = positions(target, piece)?;
             let numbers = numbers(&piece.content).filter(|_| wanted == Wanted::Optional);
             let is_mask = is_mask(&piece.content);
+            let is_of_another_name = |long: &cavi_files::Long| {
+                long.values.as_ref().is_some_and(|(name, _)| *name != target.array.name)
+            };
+            named.is_of_another_name &=
+                matches!(&piece.content, Content::Long(long) if is_of_another_name(long));
             for entry in 0..piece.content.len() {
                 if !is_named(&piece.content, is_mask, entry) {
                     continue;
@@ -124,11 +137,22 @@ impl Named {
             format!("{} is {value} there and {own} in the data", target.describe(&at))
         });
         let count = different.count() + 1;
+        if first.is_some() && self.is_of_another_name && self.is_of_zeros_and_ones() {
+            self.entries.retain(|_, value| *value == Some(1.0));
+            self.entries.values_mut().for_each(|value| *value = None);
+            return None;
+        }
         let all_one = self.entries.values().all(|value| *value == Some(1.0));
         if first.is_some() || all_one && !both.is_empty() {
             self.entries.values_mut().for_each(|value| *value = None);
         }
         first.filter(|_| !all_one).map(|first| Different { count, first })
+    }
+
+    /// Whether all values are 0 or 1, and both occur.
+    fn is_of_zeros_and_ones(&self) -> bool {
+        let has = |wanted: f64| self.entries.values().any(|value| *value == Some(wanted));
+        has(0.0) && has(1.0) && self.entries.values().all(|value| matches!(value, Some(0.0 | 1.0)))
     }
 
     /// What names these entries, where nothing is left of them.
