@@ -270,3 +270,41 @@ fn read(file: &Path) -> Vec<Vec<f64>> {
     let lines = fs::read_to_string(file).unwrap();
     lines.lines().map(|line| line.split(',').map(|own| own.parse().unwrap()).collect()).collect()
 }
+
+/// `x[j, i]` exists where `x[i, j]` does, so that the whole body runs over the same pairs: with symmetric x the regression on
+/// `s_i = sum_(j: j != i) (x_ij + 2 x_ji + w_j)`, however it is written, has the precision `1 + sum_i s_i^2`.
+#[test]
+fn both_orders_of_a_pair_are_one_restriction() {
+    let x = [[0.0, 1.0, 2.0, 0.5], [1.0, 0.0, 0.0, 3.0], [2.0, 0.0, 0.0, 1.5], [0.5, 3.0, 1.5, 0.0]];
+    let (w, y) = ([0.3, -0.2, 0.7, 1.1], [2.0, 1.0, -1.0, 4.0]);
+    let directory = scratch("both_orders");
+    let table: String =
+        x.iter().map(|row| row.iter().map(f64::to_string).collect::<Vec<_>>().join(",") + "\n").collect();
+    fs::write(directory.join("x.csv"), table).unwrap();
+    for (file, values) in [("w.csv", w), ("y.csv", y)] {
+        fs::write(directory.join(file), values.map(|own| format!("{own}\n")).concat()).unwrap();
+    }
+    let s: Vec<f64> =
+        (0..4).map(|i| (0..4).filter(|j| *j != i).map(|j| 3.0 * x[i][j] + w[j]).sum()).collect();
+    let precision = 1.0 + s.iter().map(|own| own * own).sum::<f64>();
+    let mean = s.iter().zip(&y).map(|(s, y)| s * y).sum::<f64>() / precision;
+    for body in
+        ["x[i, j] + 2 * x[j, i] + w[j]", "3 * x[j, i] + w[j]", "[j != i] * x[i, j] + 2 * x[j, i] + w[j]"]
+    {
+        let program = format!(
+            "axis node[i, j]\ndata x[i, j] : nonnegative, absent = 0, i != j\ndata w[j] : real\ndata y[i] : real\nb ~ Normal(0, sd = 1)\n\
+             y[i] ~ Normal(b * sum[j]({body}), sd = 1)\n"
+        );
+        fs::write(directory.join("m.cavi"), program).unwrap();
+        let data = ["--data", "x=x.csv", "--data", "w=w.csv", "--data", "y=y.csv"];
+        let fit = [&["fit", "m.cavi", "--quiet", "--force", "--out", "o"][..], &data].concat();
+        let output = cavi(&directory, &fit);
+        assert!(output.status.success(), "{body}: {}", text(&output.stderr));
+        let found = |name: &str| {
+            let array = fs::read(directory.join(format!("o/posterior/{name}.npy"))).unwrap();
+            f64::from_le_bytes(array[array.len() - 8..].try_into().unwrap())
+        };
+        assert!((found("b.mean") - mean).abs() < 1e-9, "{body}: {}, by hand {mean}", found("b.mean"));
+        assert!((found("b.var") * precision - 1.0).abs() < 1e-9, "{body}");
+    }
+}

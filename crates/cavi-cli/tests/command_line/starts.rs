@@ -406,3 +406,42 @@ fn a_wrong_line_is_told() {
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("E0802"), "{}", text(&output.stderr));
 }
+
+/// A cell that is no entry (`i != j`) says as little as one that is missing: the start is that of the means of the columns in its place.
+#[test]
+fn cells_that_are_no_entries_are_no_zeros() {
+    const VALUES: [[f64; 5]; 5] = [
+        [0.0, 103.0, 98.0, 0.0, 110.0],
+        [95.0, 0.0, 101.0, 97.0, 104.0],
+        [108.0, 0.0, 0.0, 99.0, 92.0],
+        [101.0, 96.0, 107.0, 0.0, 0.0],
+        [99.0, 105.0, 94.0, 102.0, 0.0],
+    ];
+    let of_column = |j: usize| (0..5).filter(|i| *i != j).map(|i| VALUES[i][j]).sum::<f64>() / 4.0;
+    let filled = |i: usize, j: usize| if i == j { of_column(j) } else { VALUES[i][j] };
+    let table = |value: &dyn Fn(usize, usize) -> f64| -> String {
+        let row = |i| (0..5).map(|j| value(i, j).to_string()).collect::<Vec<_>>().join(",") + "\n";
+        (0..5).map(row).collect()
+    };
+    let pairs = (0..25).map(|cell| (cell / 5, cell % 5)).filter(|(i, j)| i != j && VALUES[*i][*j] != 0.0);
+    let listed: String = pairs.map(|(i, j)| format!("{} {} {}\n", i + 1, j + 1, VALUES[i][j])).collect();
+    let count = listed.lines().count();
+    let sparse = format!("%%MatrixMarket matrix coordinate real general\n5 5 {count}\n{listed}");
+    let program = |declared: &str| {
+        format!(
+            "axis node[i, j]\naxis fac[k] = 2\ndata y[i, j] : {declared}\nu[i, k] ~ Normal(0, sd = 1)\nv[j, k] ~ Normal(0, sd = 1)\n\
+             y[i, j] ~ Normal(sum[k](u[i, k] * v[j, k]), sd = 1)\ninit {{\n  u = pca(y)\n}}\n"
+        )
+    };
+    let dense = table(&|i, j| VALUES[i][j]);
+    let files = [("full.csv", table(&filled)), ("zeros.csv", dense), ("listed.mtx", sparse)];
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let directory = prepared("gaps", &program("real"), &files);
+    fitted(&directory, "full", "--data y=full.csv --sweeps 0");
+    let expected = array(&directory, "full", "u.mean");
+    for (declared, file) in [("real, i != j", "zeros.csv"), ("real, absent = 0, i != j", "listed.mtx")] {
+        fs::write(directory.join("m.cavi"), program(declared)).unwrap();
+        fitted(&directory, "own", &format!("--data y={file} --sweeps 0 --force"));
+        close(&array(&directory, "own", "u.mean"), &expected, 1e-9);
+    }
+}

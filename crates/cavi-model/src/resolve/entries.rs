@@ -57,7 +57,7 @@ fn where_there(symbols: &Symbols, sums: &[LetterId], mut body: Expression) -> Re
         return Ok(body);
     }
     let inside = |part| where_there(symbols, sums, part);
-    let is_one = wanted_here.iter().all(|own| own.exists == wanted_here[0].exists);
+    let is_one = wanted_here.iter().all(|own| is_same(&own.exists, &wanted_here[0].exists));
     match body {
         Expression::Add(parts) if !is_one => {
             return parts.into_iter().map(inside).collect::<Result<_, _>>().map(Expression::Add);
@@ -103,11 +103,22 @@ fn indicators(wanted: Vec<Wanted>) -> Result<Vec<Expression>, Apart> {
     }
     let mut factors: Vec<Expression> = Vec::new();
     for own in wanted {
-        if !factors.contains(&own.exists) {
+        if !factors.iter().any(|known| is_same(known, &own.exists)) {
             factors.push(own.exists);
         }
     }
     Ok(factors)
+}
+
+/// Whether two indicators say the same: `[i != j]` is `[j != i]`.
+fn is_same(one: &Expression, other: &Expression) -> bool {
+    let turned = |one: &Expression| match one {
+        Expression::Indicator(own @ (Comparison::Different | Comparison::Equal), left, right) => {
+            Some(Expression::Indicator(*own, *right, *left))
+        }
+        _ => None,
+    };
+    one == other || turned(one).as_ref() == Some(other)
 }
 
 /// What two letters of an element have to be for it to exist; `None` where it always does, or where an index stands for a letter.
@@ -150,12 +161,12 @@ fn vanishes(value: &Expression, element: &Wanted) -> bool {
     let inside = |own: &Expression| vanishes(own, element);
     match value {
         Expression::Value(own, at) => *own == element.array && *at == element.subscripts,
-        Expression::Indicator(..) => *value == element.exists,
+        Expression::Indicator(..) => is_same(value, &element.exists),
         Expression::Sum(_, body) => inside(body),
         Expression::Add(parts) => parts.iter().all(inside),
         // 0 times the log of 0 is no number.
         Expression::Multiply(parts) => {
-            parts.contains(&element.exists)
+            parts.iter().any(|part| is_same(part, &element.exists))
                 || parts.iter().any(inside) && parts.iter().all(|part| is_finite(part, element))
         }
         Expression::Power(base, exponent) => {

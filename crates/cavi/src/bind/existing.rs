@@ -195,6 +195,25 @@ impl Existing {
         count
     }
 
+    /// The cells, a list of positions each, that are no entries since two of their positions are equal, where `i != j` is asked of an array of
+    /// this shape; none of any other.
+    pub fn equal_positions(&self, shape: &[usize]) -> Vec<Vec<usize>> {
+        let Some((row, column, false)) = self.restricted else { return Vec::new() };
+        let apart: Vec<usize> =
+            (0..shape.len()).map(|place| if place == column { 1 } else { shape[place] }).collect();
+        let cell = |number: usize| {
+            let mut rest = number;
+            let mut positions = vec![0; shape.len()];
+            for place in (0..shape.len()).rev() {
+                positions[place] = rest % apart[place];
+                rest /= apart[place];
+            }
+            positions[column] = positions[row];
+            positions
+        };
+        (0..apart.iter().product()).map(cell).collect()
+    }
+
     /// Whether the cell with these positions, one for each dimension, is an entry.
     pub fn at(&self, coordinate: impl Fn(usize) -> usize) -> bool {
         self.tied.iter().all(|tied| tied.agree(&coordinate))

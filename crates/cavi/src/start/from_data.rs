@@ -12,7 +12,8 @@
 //! *Clusters.* A latent whose values are positions starts at the clusters of its copies, all others at the centres. Lines
 //! for both from one array find the same clusters.
 //!
-//! Missing entries are taken for the mean over the first axis. A row with a multiplicity counts as often as that says: in means, in clusters of
+//! Missing entries, and cells that are no entries (`i != j`), are taken for the mean over the first axis. Of sparse data with `i < j` the other half stays
+//! 0: to list it would be to store all pairs. A row with a multiplicity counts as often as that says: in means, in clusters of
 //! rows, and in components, whose squares it weighs.
 
 use cavi_algebra::{ArrayId, LetterId, Support, dedup};
@@ -23,6 +24,7 @@ use cavi_syntax::Diagnostic;
 use rand::Rng;
 
 use super::Context;
+use crate::bind::Existing;
 use crate::means::mean;
 use crate::rows::RowWeights;
 use crate::streams;
@@ -289,13 +291,16 @@ impl Context<'_> {
         let others: Vec<usize> = (1..shape.len()).collect();
         let first = self.weights_along(data, &[0]);
         let weight = |position: usize| first.as_ref().map_or(1.0, |own| own[position]);
+        let existing = Existing::of(self.symbols(), &self.binding.bound.axes, self.symbols().array(data));
         match self.binding.bound.array(data) {
             BoundArray::Dense { values, observed } => {
                 let mut strides = vec![1; shape.len()];
                 for place in (1..shape.len()).rev() {
                     strides[place - 1] = strides[place] * shape[place];
                 }
-                let seen = |cell: usize| observed.as_ref().is_none_or(|observed| observed[cell]);
+                let is_there = |cell: usize| existing.at(|place| cell / strides[place] % shape[place]);
+                let seen =
+                    |cell: usize| observed.as_ref().is_none_or(|observed| observed[cell]) && is_there(cell);
                 let width = count(&others);
                 let mut means = Means::new(width, 0.0);
                 for (cell, value) in values.iter().enumerate().filter(|(cell, _)| seen(*cell)) {
@@ -339,6 +344,12 @@ impl Context<'_> {
                         (false, false) => {}
                     }
                 }
+                // Cells of equal positions are no entries, and no zeros.
+                let gaps = if *unlisted_zero { existing.equal_positions(&shape) } else { Vec::new() };
+                let of_gap = |gap: &[usize], places: &[usize]| at(places, &|place| gap[place]);
+                for gap in &gaps {
+                    means.counts[of_gap(gap, cells)] -= weight(gap[0]);
+                }
                 let means = means.finish();
                 // What an entry that is not listed is short of.
                 let mut shift = vec![0.0; columns];
@@ -357,6 +368,10 @@ impl Context<'_> {
                         (false, false) => continue,
                     };
                     listed.push((place(entry, row_places), place(entry, column_places) as u32, value));
+                }
+                for gap in &gaps {
+                    let mean = means[of_gap(gap, cells)];
+                    listed.push((of_gap(gap, row_places), of_gap(gap, column_places) as u32, mean));
                 }
                 listed.sort_by_key(|(row, column, _)| (*row, *column));
                 let mut starts = vec![0; rows + 1];
