@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
 
-use cavi_algebra::{ArrayKind, AxisId, Support};
+use cavi_algebra::{Array, ArrayKind, AxisId, Support};
 use cavi_executor::BoundArray;
 use cavi_files::{Content, Coordinates, Dense, FileError, Growing, Long, Values};
 use cavi_numerics::reduce::has_nan;
@@ -347,14 +347,10 @@ impl Listing {
             if !(complete && exempt) {
                 let file = own.first().map_or_else(String::new, |piece| piece.name());
                 return Err(match (exempt, self.first_absent(target)) {
-                    (true, Some(place)) => DataError::new(format!(
-                        "{file} does not list the entry {}",
-                        target.describe(&place)
-                    ))
-                    .help(format!(
-                        "`absent = NA` (or `absent = 0`) in the declaration of `{}` says what that means",
-                        target.array.name
-                    )),
+                    (true, Some(place)) => {
+                        DataError::new(format!("{file} does not list the entry {}", target.describe(&place)))
+                            .help(of_absent(target))
+                    }
                     (true, None) | (false, _) => needs_absent(target.symbols, target.id, &file),
                 });
             }
@@ -608,66 +604,20 @@ fn retain<T: Copy>(column: &mut Vec<T>, keep: &[bool]) {
     column.retain(|_| kept.next().copied().unwrap_or(false));
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bind::{ArrayInput, Binding, Inputs, Source, bind};
-
-    /// Entries of a file that states no lines, bound to an array of real numbers over so many axes.
-    fn bound(
-        shape: &[usize],
-        entries: &[(Vec<u32>, f64)],
-        transpose: Vec<String>,
-    ) -> Result<Binding, Vec<DataError>> {
-        let letters = ["i", "j", "k"];
-        let letters = &letters[..shape.len()];
-        let mut program: String = letters.iter().map(|own| format!("axis of_{own}[{own}]\n")).collect();
-        let place = letters.join(", ");
-        program += &format!("data x[{place}] : real, absent = NA\nm ~ Normal(0, sd = 1)\n");
-        program += &format!("x[{place}] ~ Normal(m, sd = 1)\n");
-        let model = cavi_model::resolve(&cavi_syntax::parse(&program).0).0.expect("a model");
-        let column = |dimension: usize| entries.iter().map(|own| own.0[dimension]).collect();
-        let content = Content::Coordinates(Coordinates {
-            shape: shape.to_vec(),
-            shape_is_exact: true,
-            indices: (0..shape.len()).map(column).collect(),
-            values: entries.iter().map(|own| own.1).collect(),
-            labels: Vec::new(),
-            value_labels: None,
-            texts: None,
-            lines: None,
-        });
-        let source = Source::Content { name: "x.npz".into(), content, counts: Vec::new() };
-        let data = vec![ArrayInput { name: "x".to_owned(), group: None, source }];
-        bind(&model, &Inputs { data, transpose, ..Inputs::default() })
-    }
-
-    /// A place in C order and the number of an entry have room in 64 bits, have none, and the place alone has none.
-    #[test]
-    fn all_ways_of_sorting_are_one() {
-        let of = |number: u32| vec![number * 37 % 64, number * 11 % 61, number * 5 % 7];
-        let entries: Vec<(Vec<u32>, f64)> =
-            (0..500).map(|number| (of(number), f64::from(number) + 0.5)).collect();
-        let mut expected = entries.clone();
-        expected.sort_by(|left, right| left.0.cmp(&right.0));
-        for size in [64, 1 << 21, 1 << 22] {
-            let binding = bound(&[size; 3], &entries, Vec::new()).expect("a binding");
-            let array = binding.bound.arrays.iter().flatten().next().expect("an array");
-            let BoundArray::Sparse { indices, values, .. } = array else { panic!("entries are listed") };
-            let found: Vec<(Vec<u32>, f64)> = (0..values.len())
-                .map(|entry| (indices.iter().map(|column| column[entry]).collect(), values[entry]))
-                .collect();
-            assert_eq!(found, expected, "{size}");
+/// What to write so that an entry that no file lists has a meaning: a constant has a value everywhere, and data need none.
+pub(super) fn of_absent(target: &Target<'_>) -> String {
+    let Array { name, letters, .. } = target.array;
+    let letters: Vec<&str> =
+        letters.iter().map(|letter| target.symbols.letter(*letter).name.as_str()).collect();
+    let letters = letters.join(", ");
+    match target.array.kind {
+        ArrayKind::Data => {
+            format!("`absent = NA` (or `absent = 0`) in the declaration of `{name}` says what that means")
         }
-    }
-
-    #[test]
-    fn an_entry_without_a_line_is_named_by_its_position_in_the_file() {
-        let entries = [(vec![3, 1], 1.0), (vec![0, 2], 2.0), (vec![3, 1], 3.0)];
-        for (shape, transpose) in [([4, 3], Vec::new()), ([4, 3], vec!["x".to_owned()])] {
-            let problems = bound(&shape, &entries, transpose).expect_err("it stands twice");
-            let text = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-            assert!(text.contains("a second time at entry [3, 1]"), "{text}");
-        }
+        ArrayKind::Latent => format!("values of `{name}` for all labels"),
+        ArrayKind::Constant => format!(
+            "a constant has a value for every label; `data {name}[{letters}] : real, absent = 0` in the place of `const {name}[{letters}]`, with \
+             `--data {name}=FILE`, reads what is not listed as 0"
+        ),
     }
 }

@@ -12,7 +12,7 @@ use cavi_numerics::reduce::has_nan;
 use super::axes::{Axes, multiplicity_of};
 use super::data_error::DataError;
 use super::existing::Existing;
-use super::listing::Listing;
+use super::listing::{Listing, of_absent};
 use super::pieces::Piece;
 use super::suspicions;
 use super::values::{may_not_be_missing, misfit, rounded, values};
@@ -469,12 +469,7 @@ pub(super) fn too_large(target: &Target<'_>) -> DataError {
 /// The first entry that the files of an array lack, while other files have its labels.
 fn lacks(target: &Target<'_>, own: &[&Piece], pieces: &[Piece], coordinates: &[usize]) -> DataError {
     let name = &target.array.name;
-    let help = match target.array.kind {
-        ArrayKind::Data => {
-            format!("`absent = NA` (or `absent = 0`) in the declaration of `{name}` says what that means")
-        }
-        ArrayKind::Constant | ArrayKind::Latent => "a constant has a value for every label".to_owned(),
-    };
+    let help = of_absent(target);
     for piece in own {
         let Content::Dense(content) = &piece.content else { continue };
         let Ok(maps) = maps(target, piece, content) else { continue };
