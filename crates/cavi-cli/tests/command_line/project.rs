@@ -270,7 +270,7 @@ fn wrong_questions_are_answered() {
         &directory,
         &project(&["--data", "x=unknown.csv", "--axis", "row"]),
         1,
-        &["no entry of the new data has labels that the fit knows"],
+        &["the fit knows none of the"],
     );
     refuse(&directory, &project(&["--data", "y=x.csv"]), 1, &["the program has no data of this name"]);
     let negative = fs::read_to_string(directory.join("rows.csv")).unwrap().replacen(",2\n", ",-2\n", 1);
