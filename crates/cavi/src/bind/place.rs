@@ -468,7 +468,6 @@ pub(super) fn too_large(target: &Target<'_>) -> DataError {
 
 /// The first entry that the files of an array lack, while other files have its labels.
 fn lacks(target: &Target<'_>, own: &[&Piece], pieces: &[Piece], coordinates: &[usize]) -> DataError {
-    let name = &target.array.name;
     let help = of_absent(target);
     for piece in own {
         let Content::Dense(content) = &piece.content else { continue };
