@@ -445,3 +445,26 @@ fn cells_that_are_no_entries_are_no_zeros() {
         close(&array(&directory, "own", "u.mean"), &expected, 1e-9);
     }
 }
+
+/// A multiplicity of columns leaves that of rows as it is: with weights 2, 1, 0 and 1 the scores are those of the rows written out, the second column once.
+#[test]
+fn rows_weigh_beside_columns_that_weigh() {
+    let program = |weights: &str| {
+        format!(
+            "axis row[n]\naxis col[j]\naxis fac[k] = 1\n{weights}data y[n, j] : real\nz[n, k] ~ Normal(0, sd = 1)\nw[j, k] ~ Normal(0, sd = 1)\n\
+             y[n, j] ~ Normal(sum[k](z[n, k] * w[j, k]), sd = 1)\ninit {{ w = pca(y) }}\n"
+        )
+    };
+    let files = [
+        ("y.csv", "1,2\n3,-1\n900,500\n-2,0.5\n"),
+        ("out.csv", "1,2\n1,2\n3,-1\n-2,0.5\n"),
+        ("m.csv", "2\n1\n0\n1\n"),
+        ("c.csv", "1\n1\n"),
+    ];
+    let directory = prepared("both_weigh", &program(""), &files);
+    fitted(&directory, "out", "--data y=out.csv --sweeps 0");
+    let weights = "data m[n] : multiplicity\ndata c[j] : multiplicity\n";
+    fs::write(directory.join("m.cavi"), program(weights)).unwrap();
+    fitted(&directory, "own", "--data y=y.csv --data m=m.csv --data c=c.csv --sweeps 0");
+    close(&array(&directory, "own", "w.mean"), &array(&directory, "out", "w.mean"), 1e-9);
+}

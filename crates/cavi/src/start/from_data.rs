@@ -246,14 +246,14 @@ impl Context<'_> {
         dedup(clustered.collect()).iter().position(|own| *own == data).unwrap_or_default()
     }
 
-    /// How often each row counts, where rows run over these dimensions of an array; `None` where all count once, and where a multiplicity runs
-    /// along other dimensions.
+    /// How often each row counts by the multiplicities that run along these dimensions alone, which are those of rows; `None` where there are none. Columns
+    /// count once, whatever their multiplicity.
     fn weights_along(&self, data: ArrayId, places: &[usize]) -> Option<Vec<f64>> {
         let statement = self.model.statement_of(data)?;
         let (symbols, bound) = (&self.model.symbols, &self.binding.bound);
-        let weights = RowWeights::of_statement(symbols, bound, statement);
-        let along = weights.dimensions();
-        if along.is_empty() || !along.iter().all(|dimension| places.contains(dimension)) {
+        let mut weights = RowWeights::of_statement(symbols, bound, statement).each();
+        weights.retain(|own| own.dimensions().iter().all(|dimension| places.contains(dimension)));
+        if weights.is_empty() {
             return None;
         }
         let shape = bound.shape(symbols, data);
@@ -264,7 +264,7 @@ impl Context<'_> {
                 position[*place] = rest % shape[*place];
                 rest /= shape[*place];
             }
-            weights.at(|dimension| position[dimension])
+            weights.iter().map(|own| own.at(|dimension| position[dimension])).product()
         };
         Some((0..rows).map(of_row).collect())
     }
