@@ -115,7 +115,7 @@ fn what_projected_rows_share_keeps_its_q() {
 #[test]
 fn certain_classes_do_not_answer() {
     let directory = scratch("intervals_of_certain_classes");
-    let program = "axis row[n]\naxis class[k] = 2\ndata x[n] : real\nmu[k] ~ Normal(0, sd = 100)\nz[n] ~ Categorical(0.5)\n\
+    let program = "axis row[n]\naxis class[k] = 2\ndata x[n] : real\nconst p[k] = 0.5\nmu[k] ~ Normal(0, sd = 100)\nz[n] ~ Categorical(p)\n\
         x[n] ~ Normal(mu[z[n]], sd = 1)\n";
     let low = [-50.3, -49.1, -50.9];
     let high = [49.2, 50.4, 51.1, 50.2, 49.6];

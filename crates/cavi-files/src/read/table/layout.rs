@@ -1,5 +1,6 @@
 //! Which columns of a table are what: rows by columns, a column for each dimension, or a vector.
 
+use super::unreadable::truth;
 use super::{Table, can_be_labels};
 use crate::error::{FileError, count, list, quote};
 use crate::read::records::Field;
@@ -458,13 +459,14 @@ fn only_value(table: &Table<'_>, is_taken: impl Fn(usize) -> bool) -> Result<usi
     }
 }
 
-/// The one column beside those of positions, if there is one and its first field is a number or missing.
+/// The one column beside those of positions, if there is one and its first field is a number, missing, or `TRUE` or `FALSE`.
 fn numeric_value(table: &Table<'_>, positions: &[usize]) -> Result<Option<usize>, FileError> {
     let Ok(value) = only_value(table, |column| positions.contains(&column)) else { return Ok(None) };
     let mut records = table.records()?;
     while let Some(record) = records.next()? {
         if !record.is_blank() {
-            return Ok(record.get(value).is_some_and(|field| field.cell().is_some()).then_some(value));
+            let is_value = |field: &Field<'_>| field.cell().is_some() || truth(field).is_some();
+            return Ok(record.get(value).is_some_and(is_value).then_some(value));
         }
     }
     Ok(None)
