@@ -441,7 +441,7 @@ fn cells_that_are_no_entries_are_no_zeros() {
     let expected = array(&directory, "full", "u.mean");
     for (declared, file) in [("real, i != j", "zeros.csv"), ("real, absent = 0, i != j", "listed.mtx")] {
         fs::write(directory.join("m.cavi"), program(declared)).unwrap();
-        fitted(&directory, "own", &format!("--data y={file} --sweeps 0 --force"));
+        fitted(&directory, "own", &format!("--data y={file} --sweeps 0"));
         close(&array(&directory, "own", "u.mean"), &expected, 1e-9);
     }
 }
