@@ -465,7 +465,7 @@ fn numeric_value(table: &Table<'_>, positions: &[usize]) -> Result<Option<usize>
     let mut records = table.records()?;
     while let Some(record) = records.next()? {
         if !record.is_blank() {
-            let is_value = |field: &Field<'_>| field.cell().is_some() || truth(field).is_some();
+            let is_value = |field: Field<'_>| field.cell().is_some() || truth(&field).is_some();
             return Ok(record.get(value).is_some_and(is_value).then_some(value));
         }
     }
