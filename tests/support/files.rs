@@ -92,6 +92,7 @@ pub fn files_of(program: &Program, bound: &Bound) -> Inputs {
                 values: Values::Numbers(values.into_iter().map(|(_, value)| value).collect()),
                 labels: vec![None; shape.len()],
                 rows_are: None,
+                passed_over: Vec::new(),
                 lines: None,
             });
             Source::Content {

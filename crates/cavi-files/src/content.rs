@@ -31,8 +31,19 @@ pub struct Dense {
     pub labels: Vec<Option<Vec<String>>>,
     /// What the header of a table calls the column of its row labels; `None` where there is no such name.
     pub rows_are: Option<String>,
+    /// Of a table without labels of its rows, the first columns that are no part of the array.
+    pub passed_over: Vec<PassedOver>,
     /// Where the entries stand in a text file.
     pub lines: Option<Lines>,
+}
+
+/// A column of a table that is no part of the array: it may say which row is which.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedOver {
+    /// What the header calls it.
+    pub name: String,
+    /// What stands in its rows: texts or whole numbers.
+    pub entries: Categories,
 }
 
 /// Entries at positions, in the order of the file. Positions count from 0, and may repeat.

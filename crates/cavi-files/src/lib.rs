@@ -11,7 +11,9 @@
 //! No input leads to a panic, and no header makes the reader take memory that the bytes behind it do not account for, nor a file more
 //! than there is: [`memory`] says how much that is.
 
-pub use content::{Categories, Content, Coordinates, Dense, Documents, Lines, Long, MISSING, Values};
+pub use content::{
+    Categories, Content, Coordinates, Dense, Documents, Lines, Long, MISSING, PassedOver, Values,
+};
 pub use error::FileError;
 pub use format::{SUFFIXES, split_column};
 pub use growing::Growing;

@@ -77,7 +77,13 @@ impl Column {
 
     /// The value at each of these labels, if the column has any of them.
     pub fn along(&self, labels: &[String]) -> Option<Vec<&str>> {
-        self.own.along(labels)
+        self.own.along(labels).ok().flatten()
+    }
+
+    /// What is wrong with a table that has labels of these and does not say which value is theirs.
+    pub fn refuse_ambiguous(&self, labels: &[String]) -> Result<(), Error> {
+        let problem = |what| cavi::bind::DataError::new(format!("`--by {}`: {what}", self.name)).into();
+        self.own.along(labels).map(|_| ()).map_err(problem)
     }
 
     /// The colours at these labels.
@@ -105,7 +111,11 @@ mod tests {
 
     fn column(labels: Option<&[&str]>, values: &[&str]) -> Column {
         let owned = |all: &[&str]| all.iter().map(|own| (*own).to_owned()).collect::<Vec<_>>();
-        let own = cavi::column::Column { labels: labels.map(owned), ids: None, values: owned(values) };
+        let own = cavi::column::Column {
+            labels: labels.map(owned),
+            values: owned(values),
+            ..cavi::column::Column::default()
+        };
         Column { name: "by".to_owned(), own }
     }
 

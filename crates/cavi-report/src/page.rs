@@ -122,6 +122,11 @@ fn fits_an_axis(column: &Column, fitted: &Fitted) -> Result<(), Error> {
     if fitted.variables.iter().any(is_coloured) {
         return Ok(());
     }
+    // A table of rows of which one has two colours.
+    let points = fitted.variables.iter().filter_map(|own| coloured_points(fitted, own));
+    for (_, labels) in points {
+        column.refuse_ambiguous(labels)?;
+    }
     let points: Vec<&str> =
         fitted.variables.iter().filter_map(|own| Some(coloured_points(fitted, own)?.0)).collect();
     let mut axes: Vec<(&str, usize)> = Vec::new();

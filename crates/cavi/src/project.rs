@@ -117,7 +117,8 @@ pub fn bind(
     let kept = |line: &InitSpec| own.contains(&line.target) && !matches!(line.start, Start::FromData { .. });
     compiled.model.init.retain(kept);
     let part = Part { frozen: Some(&frozen), unobserved: &not_given, ..Part::default() };
-    let bound = bind_in_part(&compiled.model, &inputs, &part)?;
+    let mut bound = bind_in_part(&compiled.model, &inputs, &part)?;
+    bound.binding.notes.extend(rows_of_the_fit(&compiled.model.symbols, &bound.binding, axis, directory)?);
     let shares = exposure::shares(&compiled.model, &stored.summary);
     let compiled = exposure::exposed(compiled, &exposure::of_whole(&shares))?;
     let problem = prepared(compiled, bound.binding, &fitted, directory)?;
@@ -136,6 +137,38 @@ pub fn bind(
     };
     rows.refuse_unknown()?;
     Ok(rows)
+}
+
+/// That new rows have labels of rows of the fit. Nothing that the fit knows of these is used: a row is told apart by its data alone.
+fn rows_of_the_fit(
+    symbols: &Symbols,
+    binding: &Binding,
+    axis: AxisId,
+    directory: &Path,
+) -> Result<Option<String>, Error> {
+    const FEW: usize = 3;
+    let name = &symbols.axis(axis).name;
+    let path = directory.join("axes").join(format!("{name}.txt"));
+    // What rows share is enough of a fit.
+    let is_known = symbols.axis(axis).parent.is_none() && path.is_file();
+    let Some(labels) = binding.labels.axes[axis.index()].as_ref().filter(|_| is_known) else {
+        return Ok(None);
+    };
+    let earlier = cavi_files::read_labels(&path)?;
+    // Numbers that stand for positions name no row.
+    if earlier.iter().enumerate().all(|(place, own)| *own == place.to_string()) {
+        return Ok(None);
+    }
+    let earlier: BTreeSet<&String> = earlier.iter().collect();
+    let known: Vec<&String> = labels.iter().filter(|own| earlier.contains(own)).collect();
+    let shown: Vec<String> = known.iter().take(FEW).map(|own| format!("`{own}`")).collect();
+    let more = if known.len() > FEW { format!(" and {} others", known.len() - FEW) } else { String::new() };
+    Ok((!known.is_empty()).then(|| {
+        format!(
+            "{}{more} along `{name}` are labels of the fit too: here they are rows of their own, and their q is that of the new data alone",
+            shown.join(", ")
+        )
+    }))
 }
 
 /// The problem of new rows. Where none of their entries are missing, one covariance serves all of them; but if entries of the fit were, its

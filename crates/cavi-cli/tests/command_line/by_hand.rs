@@ -235,7 +235,7 @@ fn what_has_no_place_is_refused() {
         "joined",
         "axis person[n]\ndata x[n] : real\ndata y[n] : real\nb ~ Normal(0, sd = 10)\ny[n] ~ Normal(b * x[n], sd = 1)\n",
         &[("x", "id,x\n3,30\n1,10\n2,20\n"), ("y", "id,y\n1,100\n2,200\n3,300\n")],
-        &["`id` is 3 in line 2 of x.csv and 1 in line 2 of y.csv", "--columns x=person:id,value:x"],
+        &["`id` is 3 in line 2 of x.csv and 1 in line 2 of y.csv", "--columns x=person:id"],
     );
 }
 

@@ -82,6 +82,24 @@ fn a_file_that_is_not_there_or_not_of_the_axis_is_told() {
     assert!(said.contains("E0611") && said.contains("`mu` has no classes that could be compared"), "{said}");
 }
 
+/// One line written twice in the place of another leaves 29 labels, all of which agree; with another value it is not known which holds.
+#[test]
+fn a_label_that_stands_twice_does_not_join_a_table_by_order() {
+    let directory = scratch("found_twice");
+    clusters(&directory);
+    let known = fs::read_to_string(directory.join("known.csv")).unwrap();
+    let twice = |kind: &str| {
+        let known = known.replace("s0,1,low\n", &format!("s1,1,{kind}\n"));
+        fs::write(directory.join("known.csv"), known).unwrap();
+        shown(&directory, &FIT)
+    };
+    let (printed, said) = twice("mid");
+    assert!(printed.contains("z against known.csv:kind: adjusted Rand index 1.000"), "{printed}{said}");
+    let (printed, said) = twice("top");
+    assert!(said.contains("`s1` is `mid` in line 30 and `top` in line 31"), "{said}");
+    assert!(!printed.contains("adjusted Rand"), "{printed}");
+}
+
 #[test]
 fn words_are_ordered_by_weight_lift_and_frex() {
     let directory = scratch("found_top");

@@ -45,6 +45,7 @@ mod replacing;
 mod report;
 mod resume;
 mod same_data;
+mod same_rows;
 mod scored;
 mod shards;
 mod shells;

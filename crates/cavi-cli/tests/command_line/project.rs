@@ -118,6 +118,9 @@ fn rows_of_the_fit_come_back() {
     }
     let (_, notes) = succeed(&directory, &["project", "fit", "--data", "x=x.csv", "--out", "p"]);
     assert!(notes.contains("`row` is taken (else `--axis column`)"), "{notes}");
+    assert!(notes.contains("`r0`, `r1`, `r2` and 9 others along `row` are labels of the fit too"), "{notes}");
+    let (_, notes) = succeed(&directory, &["project", "fit", "--data", "x=rows.csv", "--out", "p"]);
+    assert!(!notes.contains("labels of the fit too"), "{notes}");
 }
 
 /// New rows have their own number, whatever the text of the program or `--set` said of those of the fit.
@@ -270,7 +273,11 @@ fn wrong_questions_are_answered() {
         &directory,
         &project(&["--data", "x=unknown.csv", "--axis", "row"]),
         1,
+<<<<<<< HEAD
         &["the fit knows none of the"],
+=======
+        &["the fit knows none of the 8 labels that `x` has on axis `column`"],
+>>>>>>> b1
     );
     refuse(&directory, &project(&["--data", "y=x.csv"]), 1, &["the program has no data of this name"]);
     let negative = fs::read_to_string(directory.join("rows.csv")).unwrap().replacen(",2\n", ",-2\n", 1);

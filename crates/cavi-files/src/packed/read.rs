@@ -258,7 +258,14 @@ impl Pack {
                 Some(names) => Values::Text(Categories { names, codes: values.iter().map(code).collect() }),
                 None => Values::Numbers(values),
             };
-            return Ok(Content::Dense(Dense { shape, values, labels, rows_are: None, lines: None }));
+            return Ok(Content::Dense(Dense {
+                shape,
+                values,
+                labels,
+                rows_are: None,
+                passed_over: Vec::new(),
+                lines: None,
+            }));
         }
         if array.indices.len() != axes.len() {
             return Err(damaged_here());

@@ -67,6 +67,7 @@ pub(crate) fn read(
             values: Values::Numbers(values.into()),
             labels,
             rows_are: None,
+            passed_over: Vec::new(),
             lines: None,
         }))
     }

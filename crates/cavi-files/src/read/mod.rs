@@ -383,6 +383,7 @@ fn dense(array: DenseArray, dimensions: &[Dimension<'_>]) -> Result<Content, Fil
         values: Values::Numbers(array.values.into()),
         labels,
         rows_are: None,
+        passed_over: Vec::new(),
         lines: None,
     }))
 }

@@ -541,7 +541,11 @@ impl Axes {
                         && piece.content.labels(dimension).into_iter().flatten().any(|other| other == label)
                 })
         };
-        match pieces.iter().find(has) {
+        let points = |piece: &&Piece| {
+            symbols.array(piece.array).support == Support::Index(axis)
+                && piece.content.labels_of_values().into_iter().flatten().any(|other| other == label)
+        };
+        match pieces.iter().find(has).or_else(|| pieces.iter().find(points)) {
             Some(piece) => piece.name(),
             None if self.origins[axis.index()].is_empty() => format!("axis `{}`", symbols.axis(axis).name),
             None => self.origins[axis.index()].clone(),

@@ -162,6 +162,7 @@ impl ArrayInput {
             values: Values::Numbers(Numbers::shared(values)),
             labels,
             rows_are: None,
+            passed_over: Vec::new(),
             lines: None,
         };
         Ok(ArrayInput::in_memory(name, Content::Dense(dense)))

@@ -221,7 +221,8 @@ pub(crate) fn bind_in_part(
     // Before the arrays are placed, which may take the numbers out of the pieces.
     let suspicions = suspicions::warnings(symbols, inputs, &pieces, &axes);
     let by_order = by_order::joined_by_order(symbols, inputs, &pieces, &axes);
-    problems.extend(same_rows::other_rows(symbols, inputs, &pieces));
+    let rows = same_rows::other_rows(symbols, &pieces, &axes);
+    problems.extend(rows.problems);
     stop(&mut problems)?;
     let place::Placed { mut arrays, mut listed, added } =
         place::place(symbols, &axes, &mut pieces, &with_latents, None, &mut problems);
@@ -332,7 +333,7 @@ pub(crate) fn bind_in_part(
     let by_counters = by_order.iter().filter(|own| own.counts).map(|own| own.text.clone()).collect();
     notes.extend(by_order.into_iter().map(|own| own.text));
     notes.extend(in_order);
-    let warnings = [unknown, axes.warnings, suspicions, poor].concat();
+    let warnings = [unknown, axes.warnings, suspicions, rows.warnings, poor].concat();
     let fixed: Vec<ArrayId> = held.iter().map(|(id, _)| *id).collect();
     held.into_iter().for_each(|(id, values)| bound.arrays[id.index()] = Some(values));
     let labels = Labels { axes: axes.labels };

@@ -71,10 +71,10 @@ impl View<'_> {
         };
         let labels: Vec<String> = (0..size).map(|position| self.label(axis, position)).collect();
         let column = match carried(with) {
-            Some(values) => Column { labels: None, ids: None, values },
+            Some(values) => Column { values, ..Column::default() },
             None => Column::read_named(with).map_err(|error| problem(error.to_string()))?,
         };
-        let Some(known) = column.along(&labels) else {
+        let Some(known) = column.along(&labels).map_err(problem)? else {
             return Err(problem(format!(
                 "the file has {} labels, and the axis `{}` {size} positions",
                 column.values.len(),

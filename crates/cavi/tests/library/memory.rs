@@ -25,6 +25,7 @@ fn vector(name: &str, values: &[f64], labels: Option<&[&str]>, counts: bool) -> 
         values: values_of,
         labels: vec![labels],
         rows_are: None,
+        passed_over: Vec::new(),
         lines: None,
     };
     let source =

@@ -190,6 +190,7 @@ fn dense(shape: Vec<usize>, values: Vec<f64>, mut labels: Vec<Option<Vec<String>
         values: Values::Numbers(values.into()),
         labels,
         rows_are: None,
+        passed_over: Vec::new(),
         lines: None,
     })
 }

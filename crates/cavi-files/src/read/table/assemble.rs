@@ -15,9 +15,9 @@ pub(super) fn assemble(
     table: &Table<'_>,
     options: &ReadOptions<'_>,
 ) -> Result<Content, FileError> {
-    let Body { mut labels, values, lines, rows } = body;
+    let Body { mut labels, values, lines, rows, passed_over } = body;
     let dense = |shape, values, labels, lines| {
-        Ok(Content::Dense(Dense { shape, values, labels, rows_are: None, lines: Some(lines) }))
+        Ok(Content::Dense(Dense { shape, values, labels, rows_are: None, passed_over, lines: Some(lines) }))
     };
     match layout {
         Layout::Matrix { row_labels: own } => {
@@ -48,7 +48,14 @@ pub(super) fn assemble(
             let rows_are = named.filter(|name| !name.is_empty());
             let shape = vec![rows, width];
             let labels = vec![row_labels, column_labels];
-            Ok(Content::Dense(Dense { shape, values, labels, rows_are, lines: Some(lines) }))
+            Ok(Content::Dense(Dense {
+                shape,
+                values,
+                labels,
+                rows_are,
+                passed_over: Vec::new(),
+                lines: Some(lines),
+            }))
         }
         Layout::Row => dense(vec![table.width], values, vec![None], lines),
         Layout::Vector { .. } if options.dimensions.is_empty() => {

@@ -13,10 +13,11 @@ use super::columns::Columns;
 use super::records::Records;
 use super::stream::Source;
 use super::{Dimension, ReadOptions, Wanted, bytes, ids, texts};
-use crate::content::{Categories, Content, Lines, Values};
+use crate::content::{Categories, Content, Lines, PassedOver, Values};
 use crate::error::{FileError, count, list, quote};
 use crate::memory;
 use assemble::{assemble, first_repeated};
+use keys::Key;
 use layout::{Layout, header_names, is_row_index, layout};
 pub(crate) use layout::{is_prose, named_column};
 use lines::refuse_other_separator;
@@ -25,6 +26,7 @@ use numbers::Numbers;
 
 mod assemble;
 pub(crate) mod blanks;
+mod keys;
 mod layout;
 mod lines;
 mod moved;
@@ -75,7 +77,7 @@ fn read_table(mut table: Table<'_>, options: &ReadOptions<'_>) -> Result<Content
     {
         return assemble(layout, body, &table, options);
     }
-    let body = body(&table, &labels, &values, options)
+    let body = body(&table, (&labels, &values, &layout.passed_over(&table)), options)
         .map_err(|error| advise(error, &layout, &table, options.dimensions))?;
     assemble(layout, body, &table, options)
 }
@@ -292,13 +294,13 @@ struct Body {
     values: Values,
     lines: Lines,
     rows: usize,
+    passed_over: Vec<PassedOver>,
 }
 
-/// Reads the columns `labels` as labels, and the columns `values`, row by row, as values.
+/// Reads the columns `labels` as labels, and the columns `values`, row by row, as values; `passed_over` are kept as they are.
 fn body<'a>(
     table: &Table<'a>,
-    labels: &[usize],
-    values: &[usize],
+    (labels, values, passed_over): (&[usize], &[usize], &[usize]),
     options: &ReadOptions<'_>,
 ) -> Result<Body, FileError> {
     /// So many fields are read before somebody looks whether there is memory for more.
@@ -307,6 +309,7 @@ fn body<'a>(
     let mut label_columns: Vec<Collector> = labels.iter().map(|_| Collector::default()).collect();
     let mut numbers = Numbers::new(values.len());
     let mut texts = Collector::default();
+    let mut keys: Vec<Key> = passed_over.iter().map(|column| Key::of(*column)).collect();
     let mut lines = Lines::new(if values.is_empty() { 1 } else { values.len() });
     let (mut rows, mut looked) = (0, 0);
     // A text of one column may end in empty lines; one before its last entry is a missing entry.
@@ -340,6 +343,7 @@ fn body<'a>(
                     Wanted::Numbers | Wanted::Positions | Wanted::Optional => numbers.push_missing(),
                 }
             }
+            keys.clear();
             lines.push(line);
             rows += 1;
         }
@@ -365,6 +369,7 @@ fn body<'a>(
                 numbers.push(place, field).map_err(|error| error.at_line(line).in_column(name()))?;
             }
         }
+        keys.retain_mut(|key| key.push(&record.field(key.column)));
         lines.push(line);
         rows += 1;
         looked += table.width;
@@ -379,7 +384,9 @@ fn body<'a>(
         Wanted::Text => Values::Text(texts.finish()),
         Wanted::Numbers | Wanted::Positions | Wanted::Optional => Values::Numbers(numbers.finish().into()),
     };
-    Ok(Body { labels: label_columns.into_iter().map(Collector::finish).collect(), values, lines, rows })
+    let passed_over = keys.into_iter().map(|key| key.finish(table)).collect();
+    let labels = label_columns.into_iter().map(Collector::finish).collect();
+    Ok(Body { labels, values, lines, rows, passed_over })
 }
 
 /// Refuses a table whose lists, which have so many bytes, cannot grow by a quarter.

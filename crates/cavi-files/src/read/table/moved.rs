@@ -36,7 +36,7 @@ pub(super) fn body(
     // The names of the columns stand where a text has its first line.
     let mut lines = Lines::new(1);
     (0..rows).for_each(|row| lines.push(row + 2));
-    Some(Body { labels, values: Values::Numbers(values.into()), lines, rows })
+    Some(Body { labels, values: Values::Numbers(values.into()), lines, rows, passed_over: Vec::new() })
 }
 
 /// Whether each entry of a column is a label as it stands.
