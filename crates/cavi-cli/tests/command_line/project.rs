@@ -273,11 +273,7 @@ fn wrong_questions_are_answered() {
         &directory,
         &project(&["--data", "x=unknown.csv", "--axis", "row"]),
         1,
-<<<<<<< HEAD
-        &["the fit knows none of the"],
-=======
         &["the fit knows none of the 8 labels that `x` has on axis `column`"],
->>>>>>> b1
     );
     refuse(&directory, &project(&["--data", "y=x.csv"]), 1, &["the program has no data of this name"]);
     let negative = fs::read_to_string(directory.join("rows.csv")).unwrap().replacen(",2\n", ",-2\n", 1);
