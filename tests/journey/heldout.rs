@@ -641,6 +641,7 @@ fn a_hidden_entry_is_scored_by_the_average_of_its_density() {
                 values: Values::Numbers(mask.into()),
                 labels: vec![None; shape.len()],
                 rows_are: None,
+                passed_over: Vec::new(),
                 lines: None,
             });
             let source = Source::Content { name: PathBuf::from("mask.npy"), content, counts: Vec::new() };
