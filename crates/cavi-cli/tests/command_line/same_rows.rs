@@ -211,3 +211,20 @@ fn constants_and_held_values_are_not_joined_by_order() {
         &["known.csv", "`nr`", "15 in line 2"],
     );
 }
+
+/// The first column of a square table under the names of its nodes is one of them, whatever numbers stand in it.
+#[test]
+fn distances_of_nodes_are_no_labels() {
+    let directory = prepared(
+        "same_rows_square",
+        &[
+            (
+                "m.cavi",
+                "axis node[i, j]\ndata d[i, j] : real\nm ~ Normal(0, sd = 10)\nd[i, j] ~ Normal(m, sd = 1)\n",
+            ),
+            ("d.csv", "1,2,3,four\n0,1,3,2\n1,0,2,3\n3,2,0,1\n2,3,1,0\n"),
+        ],
+    );
+    // 16 entries of sum 24, beside a prior of variance 100.
+    check_near(&fitted(&directory, "m.cavi --data d=d.csv", "m").0, &[24.0 / 16.01]);
+}

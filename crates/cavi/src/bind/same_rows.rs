@@ -105,7 +105,9 @@ fn keys<'a>(symbols: &Symbols, piece: &'a Piece) -> Vec<Key<'a>> {
         is_data,
         is_counted,
     };
-    if let Some((header, entries)) = first_column(dense) {
+    // Columns that are named by the rows are no labels of these.
+    let is_square = piece.letters.get(1).is_some_and(|own| symbols.letter(*own).axis == axis);
+    if let Some((header, entries)) = first_column(dense).filter(|_| !is_square) {
         return vec![key(header, entries, true, true)];
     }
     let own = dense.passed_over.iter().enumerate().filter(|(_, own)| own.entries.codes.len() == *rows);
@@ -206,7 +208,7 @@ impl Key<'_> {
         let named = match (self.obstacle(), self.is_data) {
             (Some(_), _) => format!("let `{header}` have one line for each {axis}, and call it `{axis}`"),
             (None, true) => format!("call the column `{axis}`"),
-            (None, false) => format!("`--columns {array}={axis}:{header}`, or call the column `{axis}`"),
+            (None, false) => format!("{}, or call the column `{axis}`", columns(array, axis, header)),
         };
         let otherwise = match self.is_data {
             true => "let another column be the first one",
@@ -314,11 +316,10 @@ fn beside_another(symbols: &Symbols, key: &Key<'_>, other: &Key<'_>) -> Option<S
     let axis = &symbols.axis(key.axis).name;
     let help = match (key.is_data || other.is_data, key.obstacle().or(other.obstacle())) {
         (false, None) => format!(
-            "if `{header}` names the {axis}: `--columns {one}={axis}:{header}` and `--columns {two}={axis}:{second}`, or call the column `{axis}`",
-            header = key.header,
-            one = name(key),
-            two = name(other),
-            second = other.header,
+            "if `{}` names the {axis}: {} and {}, or call the column `{axis}`",
+            key.header,
+            columns(&name(key), axis, key.header),
+            columns(&name(other), axis, other.header),
         ),
         (true, None) => format!("if `{}` names the {axis}, call the column `{axis}` in both", key.header),
         (_, Some(why)) => format!(
@@ -337,6 +338,14 @@ fn beside_another(symbols: &Symbols, key: &Key<'_>, other: &Key<'_>) -> Option<S
         ))
         .help(format!("{help}; if the order is right, leave the column out of one of the files")),
     ))
+}
+
+/// The option that takes a column for labels, as it is written in a shell.
+fn columns(array: &str, axis: &str, header: &str) -> String {
+    match header.contains(char::is_whitespace) {
+        true => format!("`--columns '{array}={axis}:{header}'`"),
+        false => format!("`--columns {array}={axis}:{header}`"),
+    }
 }
 
 /// That a key is a column of data.
