@@ -8,11 +8,14 @@ use cavi_algebra::{AuxiliaryId, SiteId};
 
 use super::state::State;
 
+/// What was worked out of copies: by what it is of, and the positions of the plates.
+type WorkedOut<Of, Value> = RefCell<HashMap<(Of, Vec<usize>), Value>>;
+
 /// A state that does not change.
 pub struct Held {
     state: State,
-    squares: RefCell<HashMap<(AuxiliaryId, Vec<usize>), f64>>,
-    log_weights: RefCell<HashMap<(SiteId, Vec<usize>), Vec<f64>>>,
+    squares: WorkedOut<AuxiliaryId, f64>,
+    log_weights: WorkedOut<SiteId, Vec<f64>>,
 }
 
 impl Held {
