@@ -151,7 +151,14 @@ impl Inputs {
         self.push(
             name,
             group,
-            Content::Dense(Dense { shape, values, labels, rows_are: None, passed_over: Vec::new(), lines: None }),
+            Content::Dense(Dense {
+                shape,
+                values,
+                labels,
+                rows_are: None,
+                passed_over: Vec::new(),
+                lines: None,
+            }),
             counts,
         );
         Ok(())
@@ -320,7 +327,8 @@ fn dense(
     let shape = values.shape().to_vec();
     raised(py, refuse_labels(name, &shape, &labels))?;
     let values = Values::Numbers(lent::numbers(values));
-    let content = Content::Dense(Dense { shape, values, labels, rows_are, passed_over: Vec::new(), lines: None });
+    let content =
+        Content::Dense(Dense { shape, values, labels, rows_are, passed_over: Vec::new(), lines: None });
     Ok(Source::Content { name: PathBuf::from(name), content, counts })
 }
 
