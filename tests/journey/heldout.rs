@@ -636,14 +636,11 @@ fn a_hidden_entry_is_scored_by_the_average_of_its_density() {
             }
             let mut mask = vec![0.0; shape.iter().product()];
             mask[1] = 1.0;
-            let content = Content::Dense(Dense {
-                shape: shape.clone(),
-                values: Values::Numbers(mask.into()),
-                labels: vec![None; shape.len()],
-                rows_are: None,
-                passed_over: Vec::new(),
-                lines: None,
-            });
+            let content = Content::Dense(Dense::new(
+                shape.clone(),
+                Values::Numbers(mask.into()),
+                vec![None; shape.len()],
+            ));
             let source = Source::Content { name: PathBuf::from("mask.npy"), content, counts: Vec::new() };
             let request = by_file(ArrayInput { name: array.name.clone(), group: None, source });
             let compiled = cavi::compile_with(&program.text, "program.cavi", &inputs.set_values());

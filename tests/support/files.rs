@@ -87,14 +87,11 @@ pub fn files_of(program: &Program, bound: &Bound) -> Inputs {
             let bytes = format!("{}\n", lines.join("\n")).into_bytes();
             Source::Bytes { name: PathBuf::from(format!("{}.csv", array.name)), bytes: bytes.into() }
         } else {
-            let content = Content::Dense(Dense {
-                shape: shape.clone(),
-                values: Values::Numbers(values.into_iter().map(|(_, value)| value).collect()),
-                labels: vec![None; shape.len()],
-                rows_are: None,
-                passed_over: Vec::new(),
-                lines: None,
-            });
+            let content = Content::Dense(Dense::new(
+                shape.clone(),
+                Values::Numbers(values.into_iter().map(|(_, value)| value).collect()),
+                vec![None; shape.len()],
+            ));
             Source::Content {
                 name: PathBuf::from(format!("{}.npy", array.name)),
                 content,

@@ -132,7 +132,7 @@ pub fn evaluate(
 }
 
 /// The value of one term. A factor is evaluated in the loop of the last letter that it depends on, and where the product is 0
-/// the loops inside are left out: with eight letters, as squares of sums over several axes have, that is a thousandth of the work.
+/// the loops inside are left out: squares of sums over several axes have eight letters and more.
 pub fn evaluate_term(
     symbols: &Symbols,
     term: &Term,

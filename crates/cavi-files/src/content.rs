@@ -37,6 +37,13 @@ pub struct Dense {
     pub lines: Option<Lines>,
 }
 
+impl Dense {
+    /// Values in C order, of no text file and without columns beside them; for each dimension its labels, if it has any.
+    pub fn new(shape: Vec<usize>, values: Values, labels: Vec<Option<Vec<String>>>) -> Dense {
+        Dense { shape, values, labels, rows_are: None, passed_over: Vec::new(), lines: None }
+    }
+}
+
 /// A column of a table that is no part of the array: it may say which row is which.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassedOver {

@@ -148,19 +148,7 @@ impl Inputs {
             );
         }
         let values = Values::Text(Categories { names, codes });
-        self.push(
-            name,
-            group,
-            Content::Dense(Dense {
-                shape,
-                values,
-                labels,
-                rows_are: None,
-                passed_over: Vec::new(),
-                lines: None,
-            }),
-            counts,
-        );
+        self.push(name, group, Content::Dense(Dense::new(shape, values, labels)), counts);
         Ok(())
     }
 
@@ -327,8 +315,7 @@ fn dense(
     let shape = values.shape().to_vec();
     raised(py, refuse_labels(name, &shape, &labels))?;
     let values = Values::Numbers(lent::numbers(values));
-    let content =
-        Content::Dense(Dense { shape, values, labels, rows_are, passed_over: Vec::new(), lines: None });
+    let content = Content::Dense(Dense { rows_are, ..Dense::new(shape, values, labels) });
     Ok(Source::Content { name: PathBuf::from(name), content, counts })
 }
 

@@ -258,14 +258,7 @@ impl Pack {
                 Some(names) => Values::Text(Categories { names, codes: values.iter().map(code).collect() }),
                 None => Values::Numbers(values),
             };
-            return Ok(Content::Dense(Dense {
-                shape,
-                values,
-                labels,
-                rows_are: None,
-                passed_over: Vec::new(),
-                lines: None,
-            }));
+            return Ok(Content::Dense(Dense::new(shape, values, labels)));
         }
         if array.indices.len() != axes.len() {
             return Err(damaged_here());

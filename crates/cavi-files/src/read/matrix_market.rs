@@ -62,14 +62,7 @@ pub(crate) fn read(
         let values = array(&mut words, &header, rows, columns)?;
         let shape = if is_vector { vec![rows] } else { vec![rows, columns] };
         let labels = vec![None; shape.len()];
-        Ok(Content::Dense(Dense {
-            shape,
-            values: Values::Numbers(values.into()),
-            labels,
-            rows_are: None,
-            passed_over: Vec::new(),
-            lines: None,
-        }))
+        Ok(Content::Dense(Dense::new(shape, Values::Numbers(values.into()), labels)))
     }
 }
 

@@ -378,14 +378,7 @@ fn archive(
 fn dense(array: DenseArray, dimensions: &[Dimension<'_>]) -> Result<Content, FileError> {
     check_dimensions(array.shape.len(), dimensions)?;
     let labels = vec![None; array.shape.len()];
-    Ok(Content::Dense(Dense {
-        shape: array.shape,
-        values: Values::Numbers(array.values.into()),
-        labels,
-        rows_are: None,
-        passed_over: Vec::new(),
-        lines: None,
-    }))
+    Ok(Content::Dense(Dense::new(array.shape, Values::Numbers(array.values.into()), labels)))
 }
 
 /// Refuses a file that has another number of dimensions than the array.

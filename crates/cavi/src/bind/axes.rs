@@ -724,6 +724,12 @@ fn disagreement(place: &str, first: &Claim, other: &Claim) -> DataError {
         "axis {place} has size {} by {}, and {at_least}{} by {}",
         first.size, first.from, other.size, other.from
     ));
+    if let Some(empty) = [first, other].into_iter().find(|own| own.size == 0) {
+        return problem.help(format!(
+            "{} holds no position of it: was something left out below its header?",
+            empty.from
+        ));
+    }
     match other.array.or(first.array) {
         Some(_) => problem.help("give every size once, or `--transpose NAME` if a file holds the transpose"),
         None => problem.help("give every size once"),

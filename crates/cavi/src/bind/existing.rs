@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use cavi_algebra::{Array, LetterId, Restriction, Symbols};
 use cavi_executor::BoundAxis;
 
+use crate::heldout::unflat;
+
 /// Which cells of an array are entries.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Existing {
@@ -202,12 +204,7 @@ impl Existing {
         let apart: Vec<usize> =
             (0..shape.len()).map(|place| if place == column { 1 } else { shape[place] }).collect();
         let cell = |number: usize| {
-            let mut rest = number;
-            let mut positions = vec![0; shape.len()];
-            for place in (0..shape.len()).rev() {
-                positions[place] = rest % apart[place];
-                rest /= apart[place];
-            }
+            let mut positions = unflat(&apart, number).to_vec();
             positions[column] = positions[row];
             positions
         };

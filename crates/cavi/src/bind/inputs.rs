@@ -157,14 +157,7 @@ impl ArrayInput {
             );
         }
         let labels = vec![None; shape.len()];
-        let dense = Dense {
-            shape: shape.to_vec(),
-            values: Values::Numbers(Numbers::shared(values)),
-            labels,
-            rows_are: None,
-            passed_over: Vec::new(),
-            lines: None,
-        };
+        let dense = Dense::new(shape.to_vec(), Values::Numbers(Numbers::shared(values)), labels);
         Ok(ArrayInput::in_memory(name, Content::Dense(dense)))
     }
 

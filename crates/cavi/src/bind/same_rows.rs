@@ -224,7 +224,7 @@ impl Key<'_> {
 fn beside_labels(symbols: &Symbols, pieces: &[Piece], axes: &Axes, key: &Key<'_>) -> Option<Said> {
     let points = |piece: &Piece| symbols.array(piece.array).support == Support::Index(key.axis);
     let is_pointed_at = pieces.iter().any(points);
-    let all: Vec<Cow<'_, str>> = match labels_of(symbols, axes, key)? {
+    let all: Vec<Cow<'_, str>> = match labels_of_rows(symbols, axes, key)? {
         Some(labels) => labels.iter().map(|own| canonical(own)).collect(),
         // Numbers that point at positions name them.
         None if is_pointed_at => (0..key.entries.len()).map(|row| Cow::Owned(row.to_string())).collect(),
@@ -267,7 +267,7 @@ fn beside_labels(symbols: &Symbols, pieces: &[Piece], axes: &Axes, key: &Key<'_>
 }
 
 /// The labels that the rows of a table have, if their axis has any; `None` of a group that there is not.
-fn labels_of<'a>(symbols: &Symbols, axes: &'a Axes, key: &Key<'_>) -> Option<Option<&'a [String]>> {
+fn labels_of_rows<'a>(symbols: &Symbols, axes: &'a Axes, key: &Key<'_>) -> Option<Option<&'a [String]>> {
     let labels = axes.labels[key.axis.index()].as_deref();
     let Some(parent) = symbols.axis(key.axis).parent else { return Some(labels) };
     let group = axes.find_path(symbols, parent, key.piece.group.as_deref()?)?;

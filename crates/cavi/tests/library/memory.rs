@@ -20,14 +20,7 @@ fn bound(program: &str, inputs: &Inputs) -> Result<Binding, Vec<DataError>> {
 fn vector(name: &str, values: &[f64], labels: Option<&[&str]>, counts: bool) -> ArrayInput {
     let labels = labels.map(|own| own.iter().map(|label| (*label).to_owned()).collect());
     let values_of = Values::Numbers(values.to_vec().into());
-    let dense = Dense {
-        shape: vec![values.len()],
-        values: values_of,
-        labels: vec![labels],
-        rows_are: None,
-        passed_over: Vec::new(),
-        lines: None,
-    };
+    let dense = Dense::new(vec![values.len()], values_of, vec![labels]);
     let source =
         Source::Content { name: PathBuf::from(name), content: Content::Dense(dense), counts: vec![counts] };
     ArrayInput { name: name.to_owned(), group: None, source }

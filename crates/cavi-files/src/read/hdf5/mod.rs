@@ -185,14 +185,7 @@ fn sizes(shape: &[usize]) -> String {
 
 fn dense(shape: Vec<usize>, values: Vec<f64>, mut labels: Vec<Option<Vec<String>>>) -> Content {
     labels.resize(shape.len(), None);
-    Content::Dense(Dense {
-        shape,
-        values: Values::Numbers(values.into()),
-        labels,
-        rows_are: None,
-        passed_over: Vec::new(),
-        lines: None,
-    })
+    Content::Dense(Dense::new(shape, Values::Numbers(values.into()), labels))
 }
 
 /// Labels of rows and columns for a matrix of entries at positions.
