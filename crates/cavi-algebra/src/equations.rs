@@ -35,6 +35,8 @@ pub struct Equations {
     pub sweep: Vec<BlockId>,
     /// The changes of coordinates under which the density of all other statements stays the same.
     pub rotations: Vec<Rotation>,
+    /// The numbers that may be added to variables under which the density of all other statements stays the same.
+    pub shifts: Vec<Shift>,
 }
 
 /// A statement and its log-density.
@@ -100,6 +102,9 @@ pub struct Block {
     pub classes: Option<LetterId>,
     /// Rows of weight: an entropy and a prior are multiplied by it.
     pub multiplicity: Vec<Atom>,
+    /// Where there are entries, of data that have none elsewhere (`i != j`, `i < j`). A copy without an entry stands in no term: its
+    /// coefficients are 0, and it has no factor.
+    pub exists: Option<Atom>,
     /// A bound asked for by name (`by lee_seung`), if any.
     pub by: Option<BoundId>,
     /// Whether a mode with an infinite density is clamped to the boundary.
@@ -238,6 +243,14 @@ pub struct Rotation {
     pub right: Vec<Rotated>,
 }
 
+/// Variables, each alone in its block, whose level only their own statements fix: `a + u_a c` in place of each `a`, for every number c, leaves
+/// all other statements as they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shift {
+    /// The variables, each with its `u_a`; that of the first is 1.
+    pub moves: Vec<(ArrayId, f64)>,
+}
+
 /// A block of such vectors, with a prior of mean 0 and a diagonal precision.
 #[derive(Clone, Debug)]
 pub struct Rotated {
@@ -328,6 +341,16 @@ impl Block {
     pub fn update(&self) -> impl Iterator<Item = &Sum> {
         let natural = self.natural.iter().map(|own| &own.coefficient);
         natural.chain(self.ascent.iter().map(|own| &own.objective))
+    }
+
+    /// The factors of the weight of a copy: its multiplicities, and whether it exists.
+    pub fn weights(&self) -> impl Iterator<Item = &Atom> {
+        self.multiplicity.iter().chain(&self.exists)
+    }
+
+    /// Whether copies may have another weight than 1.
+    pub fn is_weighed(&self) -> bool {
+        self.weights().next().is_some()
     }
 
     /// The letters of a member in the order in which the block holds its elements: those of its plates, then its slice.

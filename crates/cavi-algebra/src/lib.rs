@@ -19,7 +19,7 @@ pub use bound::{BoundWords, Inequality, Reference, Side, StatedBound};
 pub use contribution::Contribution;
 pub use equations::{
     Addend, Ascent, Auxiliary, Block, Collapsed, Elbo, Equations, LeftOut, Mode, Natural, Part, Rotated,
-    Rotation, Site, StatementEquation,
+    Rotation, Shift, Site, StatementEquation,
 };
 pub use expression::{Comparison, Expression, Function, MatrixFunction, Subscript};
 pub use statistic::{Elementary, Statistic};

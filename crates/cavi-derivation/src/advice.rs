@@ -25,6 +25,7 @@ pub fn advise(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
         diagnostics.extend(lost_starts(model, equations));
         diagnostics.extend(could_be_implicit(model, equations));
         diagnostics.extend(free_scales(model, equations));
+        diagnostics.extend(free_levels(model, equations));
         diagnostics.extend(would_warm_up(model, equations));
         diagnostics.extend(kept_apart(model, equations));
     }
@@ -296,6 +297,28 @@ fn free_scales(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
         diagnostics.push(diagnostic);
     }
     diagnostics
+}
+
+/// A note for each variable of which data see differences alone. (That of `mu + a[g]` only the sum is seen is what such a program says, and no note.)
+fn free_levels(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
+    let alone = equations.shifts.iter().filter_map(|shift| match shift.moves[..] {
+        [(array, _)] => model.statement_of(array).filter(|own| !is_flat(own.family)),
+        _ => None,
+    });
+    alone
+        .map(|statement| {
+            let name = &model.symbols.array(statement.target).name;
+            Diagnostic::note("N0706", format!("only its prior fixes the level of `{name}`"))
+                .at(
+                    statement.span,
+                    "the same number added to all of them leaves the rest of the model as it is",
+                )
+                .help(format!(
+                    "read differences of `{name}`; one update after another takes many sweeps to the level: \
+                     `fit {{ accelerate = auto }}` moves all of them at once"
+                ))
+        })
+        .collect()
 }
 
 /// For each variable the statements in some term of which it stands with a power other than 0.

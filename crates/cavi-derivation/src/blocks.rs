@@ -1,6 +1,9 @@
 //! The factorisation of q: by default one factor for each copy and slice of a variable; `posterior` states departures.
 
-use cavi_algebra::{ArrayId, ArrayKind, Atom, BlockId, BoundId, LetterId, Mode, Sum, Support, Symbols, Term};
+use cavi_algebra::{
+    ArrayId, ArrayKind, Atom, BlockId, BoundId, LetterId, Mode, Restriction, Subscript, Sum, Support,
+    Symbols, Term,
+};
 use cavi_families::{joins, of_any_length, posterior, posteriors, recognise};
 use cavi_model::{BlockKind, BlockSpec, Model, Statement};
 use cavi_syntax::{Diagnostic, Span};
@@ -56,6 +59,19 @@ impl Draft {
     pub fn multiplicities(&self, model: &Model, symbols: &Symbols) -> Vec<Atom> {
         let renamed = model.statement_of(self.members[0]).map_or(&[][..], |own| &own.renamed);
         multiplicities_as_written(symbols, &self.copies(symbols), renamed)
+    }
+
+    /// Which of its copies exist, where it is data with a restriction.
+    pub fn exists(&self, symbols: &Symbols) -> Option<Atom> {
+        let restriction = symbols.array(self.members[0]).restriction?;
+        let written = |letter: LetterId| {
+            let place = self.member_plates[0].iter().position(|own| *own == letter);
+            Subscript::Letter(self.plates[place.expect("a slice along a letter of a restriction is refused")])
+        };
+        Some(match restriction {
+            Restriction::Different(left, right) => Atom::Different(written(left), written(right)),
+            Restriction::Less(left, right) => Atom::Less(written(left), written(right)),
+        })
     }
 
     /// The terms of a sum that hold one of its variables.

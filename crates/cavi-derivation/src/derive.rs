@@ -16,6 +16,7 @@ use crate::elbo::{elbo, expect_sites};
 use crate::explain::{Complaint, suggest};
 use crate::implicit::implicit_to_sites;
 use crate::joint::{joint, with_ancestors};
+use crate::levels::shifts;
 use crate::order::default_sweep;
 use crate::rotations::rotations;
 
@@ -210,9 +211,11 @@ impl Derivation<'_> {
             elbo,
             sweep,
             rotations: Vec::new(),
+            shifts: Vec::new(),
             symbols: self.symbols.clone(),
         };
         equations.rotations = rotations(&equations);
+        equations.shifts = shifts(&equations);
         Some(equations)
     }
 

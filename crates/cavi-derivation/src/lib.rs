@@ -20,6 +20,7 @@ mod expect;
 mod explain;
 mod implicit;
 mod joint;
+mod levels;
 mod logs;
 mod lost_starts;
 mod order;

@@ -232,14 +232,14 @@ impl<'a> Interpreter<'a> {
 
     /// Whether no copy has a weight.
     fn keeps_all(&self, id: BlockId, row: Option<usize>) -> bool {
-        let weighed = !self.context.equations.block(id).multiplicity.is_empty();
-        weighed && !self.weightless(&self.view(Partition::Held), id, row).contains(&false)
+        self.context.equations.block(id).is_weighed()
+            && !self.weightless(&self.view(Partition::Held), id, row).contains(&false)
     }
 
-    /// Gives rows of weight 0 the coefficients of one that has a weight.
+    /// Gives rows of weight 0 and those that do not exist the coefficients of one that has a weight.
     fn lend(&self, view: &View, id: BlockId, row: Option<usize>, natural: &mut [Vec<f64>]) {
         let (block, place) = self.context.block(id);
-        if block.multiplicity.is_empty() {
+        if !block.is_weighed() {
             return;
         }
         let weightless = self.weightless(view, id, row);
@@ -248,10 +248,10 @@ impl<'a> Interpreter<'a> {
         lend(&place.statistics, (&batch, shared), &|copy| weightless[copy], natural);
     }
 
-    /// A row of weight 0 keeps its factor. A matrix that rows share is made from all of them.
+    /// A row of weight 0, or one that does not exist, keeps its factor. A matrix that rows share is made from all of them.
     fn keep_weightless(&self, view: &View, id: BlockId, row: Option<usize>, columns: &mut [Vec<f64>]) {
         let (block, place) = self.context.block(id);
-        if block.multiplicity.is_empty() {
+        if !block.is_weighed() {
             return;
         }
         let extents = if place.values { vec![Extent::Vector; columns.len()] } else { place.extents() };
@@ -674,12 +674,14 @@ impl<'a> Interpreter<'a> {
         Some(sum.total())
     }
 
-    /// The multiplicity of a copy.
+    /// The multiplicity of a copy, 0 where it does not exist.
     fn weight(&self, view: &View, id: BlockId, row: usize) -> f64 {
         let block = self.context.equations.block(id);
         let mut assignment = self.context.copy(id, row, view);
-        let atoms = block.multiplicity.iter();
-        atoms.map(|atom| evaluate_atom(self.context.symbols(), atom, view, &mut assignment)).product()
+        block
+            .weights()
+            .map(|atom| evaluate_atom(self.context.symbols(), atom, view, &mut assignment))
+            .product()
     }
 
     /// The log joint density of data and latents at concrete values: for each latent array its values, in C order of its

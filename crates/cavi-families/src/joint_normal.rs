@@ -131,6 +131,10 @@ impl Posterior for JointNormalPosterior {
         false
     }
 
+    fn location(&self) -> Option<usize> {
+        Some(0)
+    }
+
     fn formulas(&self) -> Formulas {
         let precision = || times(-2.0, symmetric(eta(1)));
         Formulas {

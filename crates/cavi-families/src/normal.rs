@@ -143,6 +143,10 @@ impl Posterior for NormalPosterior {
         false
     }
 
+    fn location(&self) -> Option<usize> {
+        Some(0)
+    }
+
     fn formulas(&self) -> Formulas {
         let precision = || parameter(0);
         Formulas {

@@ -345,6 +345,11 @@ pub trait Posterior: Sync {
         unreachable!("the family is not linear")
     }
 
+    /// Which descriptor holds the means, of a family that has `x + c` with its `x` for every number c: the number is added to them.
+    fn location(&self) -> Option<usize> {
+        None
+    }
+
     /// One draw for each row: a scalar or a slice; an index as its position.
     fn sample(&self, batch: &Batch, descriptors: &[&[f64]], rng: &mut dyn RngCore, out: &mut [f64]);
 

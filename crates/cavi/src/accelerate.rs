@@ -1,18 +1,19 @@
 //! `accelerate = auto`: after every third sweep the run steps on along the way that the last sweeps have taken
 //! ([`cavi_numerics::squarem`]), and steps back if the sweep after that has not led higher. Where the equations have vectors that
-//! stand in inner products alone, sweeps end with their best coordinates ([`Runner::rotate`]).
+//! stand in inner products alone, sweeps end with their best coordinates ([`Runner::rotate`]); where only priors fix a level, with the best one
+//! ([`crate::levels`]).
 //!
 //! Sweeps come in cycles: plain ones, then one with a step. Those of a cycle in which the step fails change the bound by much less than those of
 //! the next, so that a run is at rest only if no sweep of so many whole cycles has changed it, as many as the program asks of sweeps.
 
-use cavi_algebra::{BlockId, Rotation};
+use cavi_algebra::{BlockId, Rotation, Shift};
 use cavi_executor::{Parameters, Runner, Trouble};
 use cavi_numerics::squarem::Stride;
 
 /// Sweeps that change the bound by less than this share of it are slow. Before that, factors still change their
 /// meaning, and the best coordinates would remove them too early.
 const SLOW: f64 = 3e-4;
-/// A rotation that raises the bound by less than this share of what a sweep does is left out for a number of sweeps.
+/// A rotation or a shift that raises the bound by less than this share of what a sweep does is left out for a number of sweeps.
 const SHARE: f64 = 0.1;
 /// The longest while, in sweeps.
 const LONGEST: u32 = 32;
@@ -20,7 +21,7 @@ const LONGEST: u32 = 32;
 /// What acceleration keeps of a run.
 pub(crate) struct Accelerator<'e> {
     blocks: Vec<BlockId>,
-    rotations: Vec<Turn<'e>>,
+    turns: Vec<Turn<'e>>,
     /// Whether a sweep has changed the bound by less than [`SLOW`] of itself.
     is_slow: bool,
     iterates: Vec<Vec<f64>>,
@@ -36,19 +37,26 @@ pub(crate) struct Accelerator<'e> {
 /// What acceleration has learnt between two sweeps: with the parameters it says what the next ones do.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Kept {
-    /// Whether rotations have begun.
+    /// Whether rotations and shifts have begun.
     pub is_slow: bool,
     /// The longest step that is tried.
     pub longest: f64,
     /// The states that the next step is taken from, fewer than three, in coordinates.
     pub iterates: Vec<Vec<f64>>,
-    /// For each rotation: so many sweeps do without it, and so many did before its last turn.
+    /// For each rotation, and then for each shift: so many sweeps do without it, and so many did before its last turn.
     pub turns: Vec<(u32, u32)>,
 }
 
-/// A rotation and when it is next.
+/// What a sweep may end with.
+#[derive(Clone, Copy)]
+enum Move<'e> {
+    Rotation(&'e Rotation),
+    Shift(&'e Shift),
+}
+
+/// Such a move and when it is next.
 struct Turn<'e> {
-    rotation: &'e Rotation,
+    step: Move<'e>,
     /// What it gave at the end of this sweep, if it was its turn.
     gain: Option<f64>,
     /// So many sweeps do without it.
@@ -61,11 +69,13 @@ impl<'e> Accelerator<'e> {
     /// Extrapolated are the blocks that a sweep updates, except for those with observed entries.
     pub fn new(executor: &Runner<'e>, blocks: Vec<BlockId>) -> Accelerator<'e> {
         let blocks = blocks.into_iter().filter(|block| !executor.is_observed(*block)).collect();
-        let turn = |rotation| Turn { rotation, gain: None, wait: 0, waited: 0 };
-        let rotations = executor.equations().rotations.iter().map(turn).collect();
+        let equations = executor.equations();
+        let rotations = equations.rotations.iter().map(Move::Rotation);
+        let steps = rotations.chain(equations.shifts.iter().map(Move::Shift));
+        let turns = steps.map(|step| Turn { step, gain: None, wait: 0, waited: 0 }).collect();
         Accelerator {
             blocks,
-            rotations,
+            turns,
             is_slow: false,
             iterates: Vec::new(),
             is_used: false,
@@ -81,7 +91,7 @@ impl<'e> Accelerator<'e> {
             is_slow: self.is_slow,
             longest: self.stride.longest(),
             iterates: if self.is_used { Vec::new() } else { self.iterates.clone() },
-            turns: self.rotations.iter().map(|turn| (turn.wait, turn.waited)).collect(),
+            turns: self.turns.iter().map(|turn| (turn.wait, turn.waited)).collect(),
         }
     }
 
@@ -90,7 +100,7 @@ impl<'e> Accelerator<'e> {
         self.is_slow = kept.is_slow;
         self.stride = Stride::of(kept.longest);
         self.iterates.clone_from(&kept.iterates);
-        for (turn, (wait, waited)) in self.rotations.iter_mut().zip(&kept.turns) {
+        for (turn, (wait, waited)) in self.turns.iter_mut().zip(&kept.turns) {
             (turn.wait, turn.waited) = (*wait, *waited);
         }
     }
@@ -111,7 +121,7 @@ impl<'e> Accelerator<'e> {
         self.is_used = false;
     }
 
-    /// A sweep that begins at the extrapolated state and ends with rotations. If its bound is not above `elbo`, the
+    /// A sweep that begins at the extrapolated state and ends with rotations and shifts. If its bound is not above `elbo`, the
     /// bound before it, the sweep is repeated from the state before the extrapolation.
     ///
     /// # Errors
@@ -135,22 +145,25 @@ impl<'e> Accelerator<'e> {
         Ok(self.rotate(executor)?)
     }
 
-    /// At the end of a sweep: the rotations whose turn it is, once the run is slow.
+    /// At the end of a sweep: the rotations and shifts whose turn it is, once the run is slow.
     fn rotate(&mut self, executor: &mut Runner<'_>) -> Result<(), Trouble> {
-        for turn in self.rotations.iter_mut().filter(|_| self.is_slow) {
-            turn.gain =
-                if turn.wait == 0 { Some(executor.rotate(turn.rotation, &self.blocks)?) } else { None };
+        for turn in self.turns.iter_mut().filter(|_| self.is_slow) {
+            turn.gain = match turn.step {
+                _ if turn.wait > 0 => None,
+                Move::Rotation(own) => Some(executor.rotate(own, &self.blocks)?),
+                Move::Shift(own) => Some(crate::levels::settle(executor, own, &self.blocks)),
+            };
         }
         Ok(())
     }
 
-    /// After a sweep that raised the bound by this much, relative to itself this much, rotations included: when each is next.
+    /// After a sweep that raised the bound by this much, relative to itself this much, rotations and shifts included: when each is next.
     pub fn plan_turns(&mut self, gain: f64, change: f64) {
         if !self.is_slow {
             self.is_slow = change < SLOW;
             return;
         }
-        for turn in &mut self.rotations {
+        for turn in &mut self.turns {
             match turn.gain {
                 None => turn.wait -= 1,
                 Some(own) if own >= SHARE * gain => (turn.wait, turn.waited) = (0, 0),

@@ -50,6 +50,7 @@ pub mod fixed;
 pub mod heldout;
 pub mod impute;
 pub mod intervals;
+mod levels;
 pub mod look;
 pub mod matching;
 pub mod means;

@@ -110,15 +110,26 @@ impl<'a> Builder<'a> {
 
     /// Runs `body` where the letters are bound by a sum, and gives the sum.
     pub fn summed(&mut self, letters: &[LetterId], body: impl FnOnce(&mut Builder<'a>) -> Node) -> Node {
+        self.summed_where(letters, None, body)
+    }
+
+    /// The same where a condition holds, if there is one.
+    pub fn summed_where(
+        &mut self,
+        letters: &[LetterId],
+        condition: Option<&Atom>,
+        body: impl FnOnce(&mut Builder<'a>) -> Node,
+    ) -> Node {
         if letters.is_empty() {
             return body(self);
         }
         let outside = self.letters.clone();
         let letters = self.in_order(letters);
         let shown = self.letters.bind(self.scope.symbols, &letters);
+        let conditions = condition.and_then(|atom| self.relation(atom)).into_iter().collect();
         let inner = body(self);
         self.letters = outside;
-        Node::Sum(Range { letters: shown, conditions: Vec::new() }, Box::new(inner))
+        Node::Sum(Range { letters: shown, conditions }, Box::new(inner))
     }
 
     /// Runs `body` where letters are shown as these subscripts.
@@ -240,7 +251,11 @@ impl<'a> Builder<'a> {
         let is_here = |piece: &Piece| !piece.letters.iter().any(|letter| below.contains(letter));
         let (conditions, others): (Vec<Piece>, Vec<Piece>) =
             pieces.into_iter().partition(|piece| piece.is_condition() && is_here(piece));
-        let conditions: Vec<Relation> = conditions.iter().filter_map(|piece| self.relation(piece)).collect();
+        let relation = |piece: &Piece| match piece.content {
+            Content::Factor(factor) => self.relation(&factor.atom),
+            _ => None,
+        };
+        let conditions: Vec<Relation> = conditions.iter().filter_map(relation).collect();
         let range = Range { letters: shown, conditions };
         let body = self.nest(Number::one(), &below, others);
         self.letters = outside;
@@ -249,14 +264,11 @@ impl<'a> Builder<'a> {
 
     /// `i < j`, of a factor that is 1 or 0.
     pub fn condition(&mut self, atom: &Atom) -> String {
-        let factor = Factor::of(atom.clone());
-        let piece = Piece { content: Content::Factor(&factor), letters: Vec::new() };
-        self.relation(&piece).map(|own| super::text::relation(&own)).unwrap_or_default()
+        self.relation(atom).map(|own| super::text::relation(&own)).unwrap_or_default()
     }
 
-    fn relation(&mut self, piece: &Piece) -> Option<Relation> {
-        let Content::Factor(factor) = piece.content else { return None };
-        match &factor.atom {
+    fn relation(&mut self, atom: &Atom) -> Option<Relation> {
+        match atom {
             Atom::Observed(array, subscripts) => Some(Relation::Observed(self.element(*array, subscripts))),
             Atom::Equal(left, right) => Some(Relation::Equal(self.single(left), self.single(right))),
             Atom::Different(left, right) => Some(Relation::Different(self.single(left), self.single(right))),
@@ -344,9 +356,7 @@ impl<'a> Builder<'a> {
                 Node::Expectation(Box::new(inside.raised(Node::number(2.0))))
             }
             Atom::Observed(..) | Atom::Equal(..) | Atom::Different(..) | Atom::Less(..) => {
-                let factor = Factor::of(atom.clone());
-                let piece = Piece { content: Content::Factor(&factor), letters: Vec::new() };
-                let relation = self.relation(&piece).expect("the atom is a relation");
+                let relation = self.relation(atom).expect("the atom is a relation");
                 Node::Indicator(Box::new(relation))
             }
         }

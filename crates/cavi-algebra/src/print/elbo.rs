@@ -64,7 +64,7 @@ impl Derivation<'_> {
             let block = self.equations.block(*id);
             if !self.standard.paired(block.family) {
                 // Of one copy there is nothing to sum, and the row would say nothing.
-                if !block.copies(self.symbols()).is_empty() || !block.multiplicity.is_empty() {
+                if !block.copies(self.symbols()).is_empty() || block.is_weighed() {
                     entropies.push(Row::equal(named(block), self.entropy(block)));
                 }
                 continue;
@@ -195,7 +195,7 @@ impl Derivation<'_> {
     /// `sum[n](H[q(z[n])])`, rows weighted by their multiplicity.
     fn entropy(&self, block: &Block) -> Node {
         let plates = self.with_ancestors(&block.copies(self.symbols()));
-        Builder::new(self.scope(), &[]).summed(&plates, |builder| {
+        Builder::new(self.scope(), &[]).summed_where(&plates, block.exists.as_ref(), |builder| {
             let entropy = Node::Entropy(Box::new(builder.q(block)));
             self.weighted(builder, block, entropy)
         })
@@ -217,8 +217,9 @@ impl Derivation<'_> {
             let prior = block.prior.get(index).cloned().unwrap_or_default();
             let prior = canonical(&mut symbols, &prior);
             let letters: Vec<LetterId> = block.plates.iter().chain(&natural.slots).copied().collect();
-            let node = Builder::new(self.scope_with(&symbols), &[]).summed(
+            let node = Builder::new(self.scope_with(&symbols), &[]).summed_where(
                 &self.with_ancestors(&letters),
+                block.exists.as_ref(),
                 |builder| {
                     let eta = self.eta(builder, id, index).negated();
                     let change = Node::add(vec![builder.sum(&prior), eta]);
@@ -230,7 +231,8 @@ impl Derivation<'_> {
             nodes.push(node);
         }
         let plates = self.with_ancestors(&block.copies(&symbols));
-        nodes.push(Builder::new(self.scope_with(&symbols), &[]).summed(&plates, |builder| {
+        let exists = block.exists.as_ref();
+        nodes.push(Builder::new(self.scope_with(&symbols), &[]).summed_where(&plates, exists, |builder| {
             let normaliser = Node::call(Call::Named(self.scope().normaliser()), builder.q(block));
             self.weighted(builder, block, normaliser)
         }));

@@ -453,7 +453,7 @@ impl Derivation<'_> {
             ("in_order", names.letters(&block.in_order)),
             ("bound", block.by.map(|bound| self.equations.bound(bound).name).into()),
             ("clamp", block.clamp.into()),
-            ("weights", list(block.multiplicity.iter().map(|atom| names.atom(atom)))),
+            ("weights", list(block.weights().map(|atom| names.atom(atom)))),
             ("contributions", list(contributions)),
             ("natural", list(natural)),
             ("standard", self.standard_json(names, id, block, counts)),

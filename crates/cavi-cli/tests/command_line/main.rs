@@ -29,6 +29,7 @@ mod heldout;
 mod intervals_by_hand;
 mod joined;
 mod large_texts;
+mod levels;
 mod memory;
 mod metrics_by_hand;
 mod mistakes;

@@ -44,10 +44,16 @@ fn write(directory: &Path, kept: &dyn Fn(usize, usize) -> bool, is_binary: bool)
 
 /// The bound and the posterior after three sweeps.
 fn fitted(directory: &Path, program: &str, data: &[&str]) -> (f64, Vec<(String, Vec<f64>)>) {
+    after(3, directory, program, data)
+}
+
+/// The same after so many.
+fn after(sweeps: u32, directory: &Path, program: &str, data: &[&str]) -> (f64, Vec<(String, Vec<f64>)>) {
     fs::write(directory.join("own.cavi"), program).unwrap();
+    let sweeps = sweeps.to_string();
     let fixed =
-        ["fit", "own.cavi", "--out", "o", "--force", "--quiet", "--tol", "0", "--sweeps", "3", "--seed", "3"];
-    let output = cavi(directory, &[&fixed[..], data].concat());
+        ["fit", "own.cavi", "--out", "o", "--force", "--quiet", "--tol", "0", "--seed", "3", "--sweeps"];
+    let output = cavi(directory, &[&fixed[..], &[&sweeps], data].concat());
     assert_eq!(output.status.code(), Some(0), "{program}\n{}", text(&output.stderr));
     let summary = fs::read_to_string(directory.join("o/summary.json")).unwrap();
     let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
@@ -306,5 +312,103 @@ fn both_orders_of_a_pair_are_one_restriction() {
         };
         assert!((found("b.mean") - mean).abs() < 1e-9, "{body}: {}, by hand {mean}", found("b.mean"));
         assert!((found("b.var") * precision - 1.0).abs() < 1e-9, "{body}");
+    }
+}
+
+/// Entries of sparse data are hidden, some of them zeros that no file lists, beside a sparse covariate with more cells than are filled out: by the
+/// normal equations over what is seen, b has the precision `1 + sum x^2` and the mean `sum x y` over that.
+#[test]
+fn a_sparse_covariate_stands_beside_hidden_entries() {
+    let directory = scratch("networks_hidden");
+    let is_hidden = |i: usize, j: usize| (3 * i + j) % 5 == 0;
+    let value = |i: usize, j: usize| if (i + j) % 2 == 0 { ((i + j) % 3) as f64 + 1.0 } else { 0.0 };
+    let (mut x, mut y, mut hidden) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut precision, mut product) = (1.0, 0.0);
+    for (i, j, own) in listed() {
+        let line = |value: f64| format!("{} {} {value}\n", i + 1, j + 1);
+        x.push(line(own));
+        if value(i, j) != 0.0 {
+            y.push(line(value(i, j)));
+        }
+        if is_hidden(i, j) {
+            hidden.push(line(value(i, j)));
+        } else {
+            precision += own * own;
+            product += own * value(i, j);
+        }
+    }
+    for (file, lines) in [("x.mtx", x), ("y.mtx", y), ("h.mtx", hidden)] {
+        let head = "%%MatrixMarket matrix coordinate real general";
+        let content = format!("{head}\n{NODES} {NODES} {}\n{}", lines.len(), lines.concat());
+        fs::write(directory.join(file), content).unwrap();
+    }
+    let program = "axis row[i]\naxis col[j]\ndata y[i, j] : real, absent = 0\ndata x[i, j] : real, absent = 0\n\
+        b ~ Normal(0, sd = 1)\ny[i, j] ~ Normal(b * x[i, j], sd = 1)\n";
+    let data = ["--data", "y=y.mtx", "--data", "x=x.mtx", "--heldout", "y=h.mtx"];
+    let (_, arrays) = fitted(&directory, program, &data);
+    let found = |name: &str| arrays.iter().find(|(own, _)| own == name).expect("it is written").1[0];
+    assert!((found("b.var.npy") * precision - 1.0).abs() < 1e-9, "{}", found("b.var.npy"));
+    assert!((found("b.mean.npy") * precision / product - 1.0).abs() < 1e-9, "{}", found("b.mean.npy"));
+}
+
+/// Missing covariates of pairs have a factor where there is a pair, and nowhere else: the fit is that of a table with a line a pair.
+#[test]
+fn missing_covariates_of_pairs_are_those_of_a_table_of_pairs() {
+    let directory = scratch("networks_missing");
+    let priors =
+        "a ~ Normal(0, sd = 2)\nb ~ Normal(0, sd = 2)\nm ~ Normal(0, sd = 2)\ntau ~ Gamma(2, rate = 1)\n";
+    for (sign, exists) in [("i < j", (|i, j| i < j) as fn(usize, usize) -> bool), ("i != j", |i, j| i != j)] {
+        let (mut pairs, mut y, mut x) = ("pair,y,x\n".to_owned(), "i,j,y\n".to_owned(), "i,j,x\n".to_owned());
+        for (i, j) in (0..49).map(|cell| (cell / 7, cell % 7)).filter(|(i, j)| exists(*i, *j)) {
+            let (own, covariate) =
+                (f64::from((i * 5 + j * 3) as u32 % 7) / 2.0, f64::from((i * 3 + j * j) as u32 % 5) - 1.5);
+            let is_missing = (i + 2 * j) % 4 == 1;
+            pairs += &format!(
+                "n{i}n{j},{own},{}\n",
+                if is_missing { "NA".to_owned() } else { covariate.to_string() }
+            );
+            y += &format!("n{i},n{j},{own}\n");
+            if !is_missing {
+                x += &format!("n{i},n{j},{covariate}\n");
+            }
+        }
+        for (file, content) in [("pairs.csv", pairs), ("y.csv", y), ("x.csv", x)] {
+            fs::write(directory.join(file), content).unwrap();
+        }
+        for (model, of_x) in [
+            ("Normal(a + b * LETTERS, sd = 0.5)", "Normal(m, prec = tau)"),
+            ("Normal(a + b * LETTERS, prec = tau)", "Normal(m, sd = 1)"),
+        ] {
+            let program = |axes: &str, letters: &str, rest: &str| {
+                format!(
+                    "{axes}data y[{letters}] : real, absent = NA{rest}\ndata x[{letters}] : real, absent = NA{rest}\n{priors}\
+                     x[{letters}] ~ {of_x}\ny[{letters}] ~ {}\n",
+                    model.replace("LETTERS", &format!("x[{letters}]"))
+                )
+            };
+            let of_pairs = ["--data", "y=y.csv", "--data", "x=x.csv"];
+            let network = after(
+                400,
+                &directory,
+                &program("axis node[i, j]\n", "i, j", &format!(", {sign}")),
+                &of_pairs,
+            );
+            let of_table = ["--data", "y=pairs.csv:y", "--data", "x=pairs.csv:x"];
+            let table = after(400, &directory, &program("axis pair[p]\n", "p", ""), &of_table);
+            assert!(
+                (network.0 - table.0).abs() < 1e-8 * table.0.abs(),
+                "{sign} {model}: {} for {}",
+                network.0,
+                table.0
+            );
+            for ((file, own), (_, other)) in
+                network.1.iter().zip(&table.1).filter(|((file, _), _)| !file.starts_with("x."))
+            {
+                assert!(
+                    (own[0] - other[0]).abs() < 1e-6 * other[0].abs().max(1.0),
+                    "{sign} {model} {file}: {own:?} for {other:?}"
+                );
+            }
+        }
     }
 }

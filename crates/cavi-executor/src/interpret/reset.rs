@@ -54,7 +54,7 @@ impl Interpreter<'_> {
         let mut columns = self.now.parameters.blocks[id.index()].clone();
         for copy in 0..copies.rows {
             let own = copies.row(copy);
-            let moves = block.multiplicity.is_empty() || self.weight(&view, id, copy) != 0.0;
+            let moves = self.weight(&view, id, copy) != 0.0;
             if moves && is_inside(support, &point[own.clone()]) {
                 columns[0][own.clone()].copy_from_slice(&point[own]);
             }

@@ -88,6 +88,7 @@ impl Program {
             }],
             sweep: (0..blocks.len()).map(BlockId::from).collect(),
             rotations: Vec::new(),
+            shifts: Vec::new(),
             contributions: vec![Vec::new(); blocks.len()],
             blocks,
             sites,
@@ -142,6 +143,7 @@ fn block(member: ArrayId, plates: &[LetterId], slice: &[LetterId], family: Famil
         in_order: Vec::new(),
         classes: None,
         multiplicity: Vec::new(),
+        exists: None,
         by: None,
         clamp: false,
         resets: false,
@@ -658,6 +660,7 @@ fn an_index_variable_with_weights() {
             natural: vec![natural(Statistic::indicator(), &[class], log_weight.clone())],
             classes: Some(class),
             multiplicity: vec![Atom::Value(r, letters(&[n]))],
+            exists: None,
             ..block(z, &[n], &[], index())
         };
         let mut terms = vec![term(-0.5 * LOG_TWO_PI, &[n], vec![value(r, &[n])])];

@@ -103,7 +103,7 @@ pub struct BlockPlan {
     /// One node for each natural parameter's prior part, in its shape; empty for a point. Read by the bound of a family that
     /// pairs, and by a reset.
     pub prior: Vec<NodeId>,
-    /// The weight of each row, where a multiplicity weighs them.
+    /// The weight of each row, where a multiplicity weighs them or some of them do not exist.
     pub weight: Option<NodeId>,
     /// The letters along which copies move in order.
     pub in_order: Vec<InOrder>,

@@ -243,7 +243,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// The copies whose rows have weight 0: they keep their factors.
+    /// The copies whose rows have weight 0 or do not exist: they keep their factors.
     fn weightless(&mut self, id: BlockId) -> Scratch<usize> {
         let Some(node) = self.work.plan.blocks[id.index()].weight else { return Scratch::with_room(0) };
         self.evaluate(node);

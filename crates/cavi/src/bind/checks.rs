@@ -90,23 +90,19 @@ pub(super) fn missing_on_the_right(
         }
         let place = first.map_or_else(String::new, |first| format!(" (the first is {})", at(id, &first)));
         match model.statement_of(id) {
-            // What a restriction leaves out is no unknown: it counts as observed to be 0.
-            Some(statement) if array.restriction.is_some() && statement.family.latent().is_some() => {
-                let real = statement.family.latent() == Some(Support::Real);
-                match (&mut arrays[id.index()], real) {
-                    (Some(BoundArray::Dense { observed: Some(observed), .. }), true) => {
-                        let cells = observed.iter_mut().enumerate();
-                        cells.for_each(|(cell, seen)| *seen |= !array.has_entry(&position(cell, &sizes)));
-                        latent.push(id);
-                    }
-                    _ => problems.push(
-                        DataError::new(format!(
-                            "`{name}` has missing entries{place}, stands on a right-hand side, and has entries that do not exist by its restriction"
-                        ))
-                        .possible("missing entries of real data under a Normal, in a dense file")
-                        .help(format!("give `{name}` as a dense file, or fill its missing entries")),
-                    ),
+            // What a restriction leaves out is no unknown: it counts as observed to be 0, as sums read it.
+            Some(statement) if array.restriction.is_some() && statement.family.latent() == Some(Support::Real) => {
+                if let Some(own) = arrays[id.index()].as_mut() {
+                    *own = restricted(array, own, &sizes);
+                    latent.push(id);
                 }
+            }
+            Some(statement) if array.restriction.is_some() && statement.family.latent().is_some() => {
+                let message = format!(
+                    "`{name}` has missing entries{place}, stands on a right-hand side, and has entries that do not exist by its restriction"
+                );
+                let fill = format!("fill the missing entries of `{name}`, or leave out the rows of the data that read them");
+                problems.push(DataError::new(message).possible("missing entries of real data under a Normal").help(fill));
             }
             Some(statement) if statement.family.latent().is_some() => latent.push(id),
             Some(statement) => problems.push(DataError::new(format!(
@@ -120,6 +116,17 @@ pub(super) fn missing_on_the_right(
         }
     }
     latent
+}
+
+/// The same array with a place for every cell: those without an entry by its restriction are observed to be 0.
+fn restricted(array: &Array, bound: &BoundArray, sizes: &[usize]) -> BoundArray {
+    let cells: usize = sizes.iter().product();
+    let entry = |cell: usize| {
+        let at = position(cell, sizes);
+        if array.has_entry(&at) { bound.entry(sizes, &at) } else { (0.0, true) }
+    };
+    let (values, observed): (Vec<f64>, Vec<bool>) = (0..cells).map(entry).unzip();
+    BoundArray::Dense { values: values.into(), observed: Some(observed) }
 }
 
 /// The position in each dimension of a cell in C order.

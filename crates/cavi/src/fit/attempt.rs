@@ -301,7 +301,14 @@ impl Context<'_> {
             let found = crate::points::undetermined(self.model, self.equations, bound, &mut executor, from);
             warnings.extend(found);
         }
+        let may_move = |block| self.schedule.blocks().contains(&block);
+        let is_whole = done > 0 && failure.is_none() && !interrupted;
+        let not_found = match is_whole {
+            true => crate::levels::not_found(self.model, bound, &mut executor, elbo, &may_move),
+            false => Vec::new(),
+        };
         Ok(Attempt {
+            not_found,
             run: Run {
                 seed: self.seed(restart),
                 sweeps: done,
@@ -348,6 +355,7 @@ impl Context<'_> {
         };
         let sweeps = trace.last().map_or(0, |row| row.sweep as u64);
         Ok(Attempt {
+            not_found: Vec::new(),
             run: Run { seed: self.seed(restart), sweeps, converged, elbo, failure: None },
             parameters: Parameters { blocks: Vec::new() },
             trace: trace.to_vec(),

@@ -17,6 +17,8 @@ pub(super) struct Attempt {
     pub(super) interrupted: bool,
     /// Why it ended early, after at least one whole sweep.
     pub(super) failure: Option<Diagnostic>,
+    /// What is said of its end, if it is the one that is kept.
+    pub(super) not_found: Vec<Diagnostic>,
 }
 
 impl Attempt {
@@ -128,6 +130,7 @@ impl Kept {
                 ));
             }
         }
+        self.warnings.extend(best.not_found);
         let all = self.all.unwrap_or_default();
         let kept = all
             .into_iter()

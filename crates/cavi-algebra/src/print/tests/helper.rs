@@ -112,6 +112,7 @@ pub fn block(
         in_order: Vec::new(),
         classes: None,
         multiplicity: Vec::new(),
+        exists: None,
         by: None,
         clamp: false,
         resets: false,
@@ -180,6 +181,7 @@ pub fn equations(
         elbo: Elbo { terms, ..Elbo::default() },
         sweep,
         rotations: Vec::new(),
+        shifts: Vec::new(),
     }
 }
 

@@ -280,42 +280,39 @@ impl<'a> Lowering<'a, '_> {
     ) -> Option<(NodeId, Vec<Subscript>)> {
         let bound = self.bound;
         let BoundArray::Sparse { values, .. } = bound.array(array) else { return None };
-        let letters: Vec<LetterId> = subscripts
-            .iter()
-            .filter_map(|subscript| match subscript {
-                Subscript::Letter(letter) => Some(*letter),
-                Subscript::Index(..) => None,
-            })
-            .collect();
-        let (_, driver, coordinates) = scope.pattern.iter().find(|(_, _, known)| {
-            letters.len() == subscripts.len() && letters.iter().all(|l| known.contains(l))
-        })?;
-        let entry = entry_of(*driver, coordinates);
-        let same = *driver == array && letters == *coordinates;
-        let entries = self.over_entries(*driver);
-        let count = entries.size;
-        if same {
+        let (driver, coordinates, places) = covering(scope, subscripts)?;
+        let is_itself = driver == array && places.iter().copied().eq(0..coordinates.len());
+        let entry = entry_of(driver, coordinates);
+        if is_itself {
             let label = Operation::Static(format!("{array:?}"));
+            let entries = self.over_entries(driver);
             let node = self.given(label, vec![entries], || Cow::Borrowed(values.as_slice()));
             return Some((node, vec![entry]));
         }
-        // Which coordinate of the driver each dimension is. The letters do not say: where the driver is read as `y[i, j]` and as `y[j, i]`,
-        // `x[i, j]` has other values at its entries.
-        let places: Vec<usize> = letters
-            .iter()
-            .map(|letter| coordinates.iter().position(|own| own == letter).expect("checked above"))
-            .collect();
+        let value = |found: Option<usize>| found.map_or(0.0, |found| values[found]);
         let label = format!("{array:?} at the coordinates {places:?} of the entries of {driver:?}");
-        let columns: Vec<MapId> = places.iter().map(|place| self.coordinate(*driver, *place)).collect();
+        Some((self.looked_up(array, (driver, &places), label, value), vec![entry]))
+    }
+
+    /// What is asked of a sparse array at the entries of another, whose coordinates in these places are its own.
+    fn looked_up(
+        &mut self,
+        array: ArrayId,
+        (driver, places): (ArrayId, &[usize]),
+        label: String,
+        asked: impl Fn(Option<usize>) -> f64,
+    ) -> NodeId {
+        let bound = self.bound;
+        let entries = self.over_entries(driver);
+        let columns: Vec<MapId> = places.iter().map(|place| self.coordinate(driver, *place)).collect();
         // Looked up coordinate by coordinate.
         let at = |entry: usize| {
             let wanted: Vec<usize> =
                 columns.iter().map(|column| self.maps.table(*column)[entry] as usize).collect();
-            bound.array(array).listed(&wanted).map_or(0.0, |found| values[found])
+            asked(bound.array(array).listed(&wanted))
         };
-        let filled: Vec<f64> = (0..count).map(at).collect();
-        let node = self.node(Operation::Static(label), vec![entries], || filled);
-        Some((node, vec![entry]))
+        let filled: Vec<f64> = (0..entries.size).map(at).collect();
+        self.node(Operation::Static(label), vec![entries], || filled)
     }
 
     /// An array with all its entries. A sparse one is filled out where that is no more than the limit.
@@ -361,20 +358,23 @@ impl<'a> Lowering<'a, '_> {
                 Ok(Some((node, subscripts.to_vec())))
             }
             BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
-                let letters: Vec<LetterId> = subscripts
-                    .iter()
-                    .filter_map(|subscript| match subscript {
-                        Subscript::Letter(letter) => Some(*letter),
-                        Subscript::Index(..) => None,
-                    })
-                    .collect();
-                let driven = scope.pattern.iter().any(|(_, own, known)| *own == array && *known == letters);
-                if driven {
-                    let Some(observed) = observed else { return Ok(None) };
-                    let loops = vec![self.over_entries(array)];
-                    let node =
-                        self.node(Operation::Static(format!("mask of {array:?}")), loops, || ones(observed));
-                    return Ok(Some((node, vec![entry_of(array, &letters)])));
+                if let Some((driver, coordinates, places)) = covering(scope, subscripts) {
+                    let entry = entry_of(driver, coordinates);
+                    if driver == array && places.iter().copied().eq(0..coordinates.len()) {
+                        let Some(observed) = observed else { return Ok(None) };
+                        let loops = vec![self.over_entries(array)];
+                        let label = Operation::Static(format!("mask of {array:?}"));
+                        return Ok(Some((self.node(label, loops, || ones(observed)), vec![entry])));
+                    }
+                    let seen = |found: Option<usize>| {
+                        let seen =
+                            found.map_or(*unlisted_zero, |at| observed.as_ref().is_none_or(|own| own[at]));
+                        f64::from(u8::from(seen))
+                    };
+                    let label = format!(
+                        "mask of {array:?} at the coordinates {places:?} of the entries of {driver:?}"
+                    );
+                    return Ok(Some((self.looked_up(array, (driver, &places), label, seen), vec![entry])));
                 }
                 let loops = self.over_array(array);
                 let shape = bound.shape(&self.symbols, array);
@@ -456,6 +456,19 @@ impl<'a> Lowering<'a, '_> {
         }
         unreachable!("group letters are plate letters or their ancestors")
     }
+}
+
+/// The listed entries that a loop runs over and that say where an element is: their array, its letters, and which coordinate of the entry
+/// each subscript is. The letters do not say: where the array is read as `y[i, j]` and as `y[j, i]`, `x[i, j]` has other values at its entries.
+fn covering<'s>(scope: &'s Scope, subscripts: &[Subscript]) -> Option<(ArrayId, &'s [LetterId], Vec<usize>)> {
+    scope.pattern.iter().find_map(|(_, driver, coordinates)| {
+        let place = |own: &Subscript| match own {
+            Subscript::Letter(letter) => coordinates.iter().position(|known| known == letter),
+            Subscript::Index(..) => None,
+        };
+        let places: Option<Vec<usize>> = subscripts.iter().map(place).collect();
+        Some((*driver, coordinates.as_slice(), places?))
+    })
 }
 
 /// The value of a sum of numbers and of constants that are numbers.

@@ -122,10 +122,10 @@ fn plan_block(
             }
         }
     }
-    let weight = match block.multiplicity.as_slice() {
-        [] => None,
-        atoms => {
-            let factors = atoms.iter().map(|atom| cavi_algebra::Factor::of(atom.clone())).collect();
+    let weight = match block.is_weighed() {
+        false => None,
+        true => {
+            let factors = block.weights().map(|atom| cavi_algebra::Factor::of(atom.clone())).collect();
             let sum = Sum::term(Term { factors, ..Term::number(1.0) });
             let copies = block.copies(&lowering.symbols);
             Some(lowering.sum_over_letters(&sum, &copies)?)

@@ -1,0 +1,86 @@
+//! The numbers that may be added to variables without data noticing, against what can be read off the programs.
+
+use cavi_derivation::derive;
+
+/// The shifts of a program, each with the names of its variables.
+fn shifts(text: &str) -> Vec<Vec<(String, f64)>> {
+    let (program, diagnostics) = cavi_syntax::parse(text);
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let (model, diagnostics) = cavi_model::resolve(&program);
+    let model = model.unwrap_or_else(|| panic!("{diagnostics:?}"));
+    let (equations, diagnostics) = derive(&model);
+    let equations = equations.unwrap_or_else(|| panic!("{text}{diagnostics:?}"));
+    let name = |(array, share): &(_, f64)| (equations.symbols.array(*array).name.clone(), *share);
+    equations.shifts.iter().map(|own| own.moves.iter().map(name).collect()).collect()
+}
+
+const HEAD: &str = "axis line[n]\naxis group[g]\naxis house[h]\ndata y[n] : real\ndata c[n] : binary\ndata x[n] : real\ndata p[n] : index group\n\
+    data o[n] : index group\ndata r[n] : index house\na[g] ~ Normal(0, sd = 5)\n";
+
+fn check(rest: &str, expected: &[&[(&str, f64)]]) {
+    // Data that no statement reads are left out.
+    let head: Vec<&str> = HEAD
+        .split_inclusive('\n')
+        .filter(|line| {
+            let name = line.strip_prefix("data ").map(|own| &own[..1]);
+            name.is_none_or(|own| rest.contains(&format!("{own}[")))
+        })
+        .filter(|line| *line != "axis house[h]\n" || rest.contains("[h]"))
+        .collect();
+    let found = shifts(&format!("{}{rest}", head.concat()));
+    let expected: Vec<Vec<(String, f64)>> = expected
+        .iter()
+        .map(|own| own.iter().map(|(name, share)| ((*name).to_owned(), *share)).collect())
+        .collect();
+    assert_eq!(found, expected, "{rest}");
+}
+
+#[test]
+fn differences_have_no_level() {
+    check("y[n] ~ Normal(a[p[n]] - a[o[n]], sd = 1)\n", &[&[("a", 1.0)]]);
+    check("c[n] ~ Bernoulli(logit = a[p[n]] - a[o[n]])\n", &[&[("a", 1.0)]]);
+    // Through another latent, whose own statement stays as it is.
+    check("d[n] ~ Normal(a[p[n]] - a[o[n]], sd = 1)\ny[n] ~ Normal(d[n], sd = 1)\n", &[&[("a", 1.0)]]);
+    // A slope meets a number of its own in every line.
+    check("y[n] ~ Normal(x[n] * (a[p[n]] - a[o[n]]), sd = 1)\n", &[&[("a", 1.0)]]);
+}
+
+#[test]
+fn what_is_added_to_one_is_taken_from_others() {
+    check("m ~ Normal(0, sd = 1)\ny[n] ~ Normal(m + a[p[n]], sd = 1)\n", &[&[("a", 1.0), ("m", -1.0)]]);
+    check("m ~ Normal(0, sd = 1)\ny[n] ~ Normal(2 * m + a[p[n]], sd = 1)\n", &[&[("a", 1.0), ("m", -0.5)]]);
+    check(
+        "b[h] ~ Normal(0, sd = 1)\ny[n] ~ Normal(b[r[n]] - a[p[n]], sd = 1)\n",
+        &[&[("a", 1.0), ("b", 1.0)]],
+    );
+    // Of the three pairs two say all.
+    check(
+        "b[h] ~ Normal(0, sd = 1)\nm ~ Normal(0, sd = 1)\ny[n] ~ Normal(m + a[p[n]] + b[r[n]], sd = 1)\n",
+        &[&[("a", 1.0), ("b", -1.0)], &[("a", 1.0), ("m", -1.0)]],
+    );
+    // What is added to the first counts for the two others together.
+    check(
+        "b[h] ~ Normal(0, sd = 1)\nm ~ Normal(0, sd = 1)\ny[n] ~ Normal(m + a[p[n]] + b[r[n]], sd = 1)\n\
+         data z[h] : real\nz[h] ~ Normal(b[h] - m, sd = 1)\n",
+        &[&[("a", 1.0), ("b", -0.5), ("m", -0.5)]],
+    );
+    // A vector with one factor for all of its elements moves like others.
+    check(
+        "m ~ Normal(0, sd = 1)\ny[n] ~ Normal(m + a[p[n]], sd = 1)\nposterior {\n  q(a[:g])\n}\n",
+        &[&[("a", 1.0), ("m", -1.0)]],
+    );
+}
+
+#[test]
+fn what_data_see_has_its_level() {
+    check("y[n] ~ Normal(a[p[n]], sd = 1)\n", &[]);
+    check("y[n] ~ Normal(x[n] * a[p[n]], sd = 1)\n", &[]);
+    check("y[n] ~ Normal(2 * a[p[n]] - a[o[n]], sd = 1)\n", &[]);
+    check("b ~ Normal(0, sd = 1)\ny[n] ~ Normal(b * x[n] + a[p[n]], sd = 1)\n", &[]);
+    // The mean of a prior, whose level that of the others has.
+    check(
+        "m ~ Normal(0, sd = 1)\nb[h] ~ Normal(m, sd = 1)\ny[n] ~ Normal(b[r[n]] + a[p[n]], sd = 1)\n",
+        &[&[("a", 1.0), ("b", -1.0)]],
+    );
+    check("m ~ Normal(0, sd = 1)\nb[h] ~ Normal(m, sd = 1)\ny[n] ~ Normal(b[r[n]] * a[p[n]], sd = 1)\n", &[]);
+}
