@@ -69,7 +69,11 @@ impl Draft {
             Subscript::Letter(self.plates[place.expect("a slice along a letter of a restriction is refused")])
         };
         Some(match restriction {
-            Restriction::Different(left, right) => Atom::Different(written(left), written(right)),
+            Restriction::Different(left, right) => {
+                // In the order in which canonical sums have the two.
+                let [left, right] = [written(left), written(right)];
+                if left <= right { Atom::Different(left, right) } else { Atom::Different(right, left) }
+            }
             Restriction::Less(left, right) => Atom::Less(written(left), written(right)),
         })
     }

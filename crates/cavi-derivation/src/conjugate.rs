@@ -67,6 +67,11 @@ fn block(
             }
         }
     }
+    // A factor is one of a copy that exists, for which the condition is 1.
+    if let Some(exists) = draft.exists(&derivation.symbols) {
+        let terms = collected.iter_mut().flat_map(|entry| &mut entry.coefficient.terms);
+        terms.for_each(|term| term.factors.retain(|factor| factor.atom != exists));
+    }
     // The maximiser over a whitened slice solves a linear system whose matrix is as ill-conditioned as the
     // covariance. Following the gradient in whitened coordinates loses no digits, so this is done instead.
     let is_whitened = derivation

@@ -26,7 +26,7 @@ impl Derivation<'_> {
         members.map(|(number, _)| builder.member(block, number)).collect()
     }
 
-    /// `, where x[n] is not observed`
+    /// `, where x[n] is not observed`; of pairs `, where i < j and x[i,j] is not observed`
     pub(super) fn where_not_observed(&self, block: &Block) -> Vec<Span> {
         let own = self.elements_of_data(block);
         if own.is_empty() {
@@ -34,6 +34,10 @@ impl Derivation<'_> {
         }
         let verb = if own.len() == 1 { " is not observed" } else { " are not observed" };
         let mut line = vec![words(", where ")];
+        if let Some(atom) = &block.exists {
+            let condition = Builder::new(self.scope(), &block.plates).condition(atom);
+            line.push(words(format!("{condition} and ")));
+        }
         line.extend(separated(own.into_iter().map(Span::Math).collect()));
         line.push(words(verb));
         line
