@@ -229,16 +229,22 @@ fn constant(model: &Model, bound: &Bound, id: ArrayId, rng: &mut ChaCha8Rng) -> 
 
 /// Whether an array without a statement of its own stands in an argument, a subscript included: it may lack no entry.
 fn on_the_right(model: &Model, id: ArrayId) -> bool {
-    let mut found = false;
     if model.statement_of(id).is_some() {
         // Missing entries are latent, or drop out.
         return false;
     }
+    let mut found = is_read(model, id);
+    let derived = model.symbols.arrays.iter().filter_map(|array| array.value.as_ref());
+    derived.for_each(|value| value.visit_values(&mut |array, _| found |= array == id));
+    found
+}
+
+/// Whether an array stands in an argument of a statement, a subscript included.
+fn is_read(model: &Model, id: ArrayId) -> bool {
+    let mut found = false;
     for argument in model.statements.iter().flat_map(|statement| &statement.arguments).flatten() {
         argument.value.visit_values(&mut |array, _| found |= array == id);
     }
-    let derived = model.symbols.arrays.iter().filter_map(|array| array.value.as_ref());
-    derived.for_each(|value| value.visit_values(&mut |array, _| found |= array == id));
     found
 }
 
@@ -254,7 +260,8 @@ fn data(model: &Model, bound: &Bound, id: ArrayId, shape: Shape, rng: &mut ChaCh
     for place in 0..size {
         let value = number(array.support, bound, shape.scale, rng);
         let there = restricted(array, &sizes, place);
-        let observed = !(may_miss && rng.random::<f64>() < shape.missing);
+        // What a restriction leaves out counts as observed to be 0, as it does where data are bound.
+        let observed = !(may_miss && rng.random::<f64>() < shape.missing) || !there;
         values.push(if there && observed { value } else { 0.0 });
         seen.push(observed);
         exists.push(there);
@@ -262,7 +269,9 @@ fn data(model: &Model, bound: &Bound, id: ArrayId, shape: Shape, rng: &mut ChaCh
     if let Some((row, column)) = sides_of_matrix(model, id).filter(|_| array.support == Support::Real) {
         positive_definite(&mut values, &sizes, row, column, rng);
     }
-    let may_be_sparse = !sizes.is_empty() && (array.absent.zero || may_miss);
+    // Where missing entries are latent, so are those of each cell that exists.
+    let is_filled_out = array.restriction.is_some() && may_miss && is_read(model, id);
+    let may_be_sparse = !sizes.is_empty() && (array.absent.zero || may_miss) && !is_filled_out;
     if !(shape.sparse && may_be_sparse) {
         return BoundArray::Dense { values: values.into(), observed: seen.contains(&false).then_some(seen) };
     }

@@ -34,7 +34,11 @@ impl Page<'_> {
         if size == 0 {
             return Ok(());
         }
-        let element = unflat(&shape, rng.random_range(0..size));
+        // An entry that does not exist has no factor.
+        let exists = |place: &usize| symbols.array(member).has_entry(&unflat(&shape, *place));
+        let first = rng.random_range(0..size);
+        let Some(place) = (first..size).chain(0..first).find(exists) else { return Ok(()) };
+        let element = unflat(&shape, place);
         let reader = self.reader();
         let copy = reader.copy_of(member, &element).ok_or("a member has a copy")?;
         // Where one copy has the last alternative.
