@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use cavi_algebra::{ArrayId, Block, BlockId, Equations, LetterId, Rotated, Rotation};
+use cavi_algebra::{ArrayId, Block, BlockId, Equations, LetterId, Rotated, Rotation, Shift};
 use cavi_families::posterior;
 use cavi_numerics::kernels::log_sum::width_of;
 use cavi_numerics::kernels::pattern::LEAST_FILL;
@@ -131,6 +131,7 @@ impl Plan<'_> {
             }
         }
         out.push_str(&rotations(equations));
+        out.push_str(&shifts(equations));
         for (number, (block, plan)) in equations.blocks.iter().zip(&self.blocks).enumerate() {
             let names: Vec<&str> =
                 block.members.iter().map(|member| equations.symbols.array(*member).name.as_str()).collect();
@@ -320,6 +321,29 @@ fn rotations(equations: &Equations) -> String {
             "under `accelerate = auto`, after slow sweeps and while it pays: {} by R^-1 and {} by R' for the best matrix R{follow}",
             names(left),
             names(right),
+        );
+    }
+    out
+}
+
+/// The numbers that acceleration adds.
+fn shifts(equations: &Equations) -> String {
+    let mut out = String::new();
+    for Shift { moves } in &equations.shifts {
+        let times = |share: f64| if share == 1.0 { "c".to_owned() } else { format!("{share} c") };
+        let moved = moves.iter().map(|(array, share)| {
+            let name = &equations.symbols.array(*array).name;
+            if *share < 0.0 {
+                format!("{name} - {}", times(-share))
+            } else {
+                format!("{name} + {}", times(*share))
+            }
+        });
+        let moved: Vec<String> = moved.collect();
+        let _ = writeln!(
+            out,
+            "under `accelerate = auto`, after slow sweeps and while it pays: {} for the best number c",
+            moved.join(", ")
         );
     }
     out
