@@ -37,6 +37,7 @@ mod networks;
 mod options;
 mod packed;
 mod pairs;
+mod places;
 mod plots;
 mod project;
 mod ragged_components;

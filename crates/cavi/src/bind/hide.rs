@@ -11,7 +11,7 @@
 mod chosen;
 mod draw;
 mod named;
-mod order;
+pub(super) mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
