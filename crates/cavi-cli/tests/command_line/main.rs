@@ -59,4 +59,5 @@ mod texts;
 mod told_whole;
 mod uncertain;
 mod watch;
+mod wide_tables;
 mod without_effect;

@@ -344,6 +344,24 @@ fn column_labels(piece: &Piece) -> Option<&Vec<String>> {
     (columns.len() <= FEW_COLUMNS).then_some(columns)
 }
 
+/// What to do about a missing entry in the corner of a table without a header, if its first line may be one.
+pub(super) fn names_behind_nothing(symbols: &Symbols, piece: &Piece) -> Option<String> {
+    let Content::Dense(Dense { shape, values: Values::Numbers(values), labels, lines: Some(_), .. }) =
+        &piece.content
+    else {
+        return None;
+    };
+    let ([_, columns], [None, None]) = (shape.as_slice(), labels.as_slice()) else { return None };
+    let mut names: Vec<f64> = values.get(1..*columns)?.to_vec();
+    names.sort_by(f64::total_cmp);
+    let differ = names.iter().all(|own| !own.is_nan()) && names.windows(2).all(|pair| pair[0] != pair[1]);
+    (values[0].is_nan() && names.len() > 1 && differ).then(|| {
+        let axis = &symbols.axis(symbols.letter(piece.letters[0]).axis).name;
+        let (first, second) = (values[1], values[2]);
+        format!("if {first} and {second} are names of columns, write `{axis}` into the empty field")
+    })
+}
+
 /// A table without a header whose first line may be one: whole numbers that rise, such as years, behind an empty field, above a first column of
 /// whole numbers that rise.
 fn names_among_rows(symbols: &Symbols, piece: &Piece) -> Option<String> {

@@ -113,6 +113,13 @@ impl<'a> Table<'a> {
         Ok(records)
     }
 
+    /// Whether the first field of the first entries is empty.
+    fn begins_empty(&self) -> bool {
+        let first =
+            self.records().and_then(|mut records| Ok(records.next_first()?.map(|own| own.is_missing())));
+        matches!(first, Ok(Some(true)))
+    }
+
     /// The name of a column: that of the header, or its position.
     pub(super) fn name(&self, column: usize) -> String {
         match &self.header {
@@ -438,7 +445,11 @@ fn advise(error: FileError, layout: &Layout, table: &Table<'_>, dimensions: &[Di
             }
         }
         (None, _) if error.found.starts_with('`') => {
-            error.with_help("a first line of numbers and empty fields is no header")
+            let mut help = "a first line of numbers and empty fields is no header".to_owned();
+            if let Some(name) = header_names(dimensions).first().filter(|_| table.begins_empty()) {
+                help += &format!(": if it names columns, write `{name}` into its empty field");
+            }
+            error.with_help(help)
         }
         _ => error,
     }
