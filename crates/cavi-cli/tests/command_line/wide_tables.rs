@@ -69,3 +69,80 @@ fn numbers_behind_an_empty_field_name_columns_above_names_of_rows() {
     let (status, said) = fit(&directory, "na.cavi", &["--data", "y=mistyped.csv"]);
     assert!(status == 1 && said.contains("line 9, column 1: found `7.s5`"), "{said}");
 }
+
+#[test]
+fn labels_that_are_read_as_data_are_told() {
+    let directory = prepared("wide_labels");
+    for column in ["id", "gene_key", "Year"] {
+        let rows = "1001,1,2\n1007,4,5\n1003,3,1\n";
+        let (said, _) = fitted(&directory, "m.cavi", ("keys.csv", &format!("{column},a,b\n{rows}")));
+        let told = format!("warning: keys.csv: the column `{column}` has another whole number in each row");
+        assert!(said.contains(&told) && said.contains("name it `row` in the header"), "{said}");
+        let (said, mean) = fitted(&directory, "m.cavi", ("named.csv", &format!("row,a,b\n{rows}")));
+        assert!(!said.contains("warning"), "{said}");
+        check_mean(mean, &[1.0, 2.0, 4.0, 5.0, 3.0, 1.0]);
+    }
+    for rows in [
+        "1001,0.5,0.25\n1002,1.5,2\n1005,1,1\n1007,2,0\n1008,0,0\n",
+        "1996,5,2\n1997,1,2\n1998,0,1\n1999,2,0\n2000,0,3\n",
+    ] {
+        let (said, _) = fitted(&directory, "m.cavi", ("bare.csv", rows));
+        assert!(said.contains("warning: bare.csv: the first column holds whole numbers that rise"), "{said}");
+        assert!(
+            said.contains("write a first line with a name for each column, `row` for this one"),
+            "{said}"
+        );
+        let (said, _) = fitted(&directory, "m.cavi", ("named.csv", &format!("row,a,b\n{rows}")));
+        assert!(!said.contains("is read as data") && said.contains("5 row"), "{said}");
+    }
+    for (name, table) in [
+        // Counts of which one happens to differ in each row.
+        ("counts.csv", "BRCA1,TP53,MYC\n100,3,7\n90,2,7\n120,0,1\n80,4,4\n"),
+        ("bare.csv", "100,3,7\n90,2,7\n120,0,1\n80,4,4\n11,3,3\n"),
+        ("rising.csv", "1,3,7\n2,2,7\n4,0,1\n8,4,4\n11,3,3\n"),
+        ("sums.csv", "0,1,2\n1,2,3\n2,3,4\n3,4,5\n4,5,6\n"),
+        ("alike.csv", "id,a\n1,2\n1,3\n2,5\n"),
+        ("words.csv", "key,nr\n5,3\n4,1\n2,2\n"),
+    ] {
+        let (said, _) = fitted(&directory, "m.cavi", (name, table));
+        assert!(!said.contains("is read as data"), "{table}: {said}");
+    }
+}
+
+#[test]
+fn totals_that_are_read_as_data_are_told() {
+    let directory = prepared("wide_totals");
+    let (said, _) =
+        fitted(&directory, "m.cavi", ("total.csv", "place,a,b,total\nx,1,2,3\nz,4,5,9\nq,3,0,3\n"));
+    assert!(
+        said.contains("warning: total.csv: the column `total` is the sum of the others in every line"),
+        "{said}"
+    );
+    assert!(said.contains("if it holds totals and is no col of its own, leave it out of the file"), "{said}");
+    let (said, _) = fitted(&directory, "m.cavi", ("last.csv", "place,a,b\nx,1,2\nz,4,5\nq,3,2\nTotal,8,9\n"));
+    assert!(
+        said.contains(
+            "warning: last.csv: line 5 (`Total`) is the sum of the others in every column, and is read as data"
+        ),
+        "{said}"
+    );
+    // Without a name, of more rows.
+    let (said, _) = fitted(
+        &directory,
+        "m.cavi",
+        ("bare.csv", "1.5,3.25,4.75\n2,3,5\n4,1,5\n2,7,9\n0.1,0.2,0.3\n0,1,1\n"),
+    );
+    assert!(said.contains("warning: bare.csv: the column 3 is the sum of the others"), "{said}");
+    for (name, table) in [
+        ("without.csv", "place,a,b\nx,1,2\nz,4,5\nq,3,0\n"),
+        ("copies.csv", "place,a,total\nx,1,1\nz,4,4\nq,3,3\nr,7,7\ns,2,2\nt,6,6\n"),
+        ("zeros.csv", "place,a,b,total\nx,0,0,0\nz,0,0,0\nq,0,0,0\n"),
+        ("one.csv", "place,a,b,total\nx,1,2,3\n"),
+        ("groups.csv", "place,one,p,q\na,1,1,0\nb,1,0,1\nc,1,1,0\nd,1,0,1\ne,1,1,0\nf,1,0,1\n"),
+        ("chance.csv", "place,a,b,c\nx,1,2,3\nz,1,1,2\nq,0,1,1\n"),
+        ("almost.csv", "place,a,b,total\nx,1,2,3\nz,4,5,9\nq,3,2,5\nr,2,2,5\n"),
+    ] {
+        let (said, _) = fitted(&directory, "m.cavi", (name, table));
+        assert!(!said.contains("is read as data"), "{table}: {said}");
+    }
+}

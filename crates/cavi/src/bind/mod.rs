@@ -51,6 +51,7 @@ mod suspicions;
 mod texts;
 mod to_draw;
 mod to_pack;
+mod totals;
 
 #[cfg(test)]
 mod tests;
