@@ -12,6 +12,7 @@ use super::collector::Collector;
 use super::columns::Columns;
 use super::records::Records;
 use super::stream::Source;
+use super::whole::composed;
 use super::{Dimension, ReadOptions, Wanted, bytes, ids, texts};
 use crate::content::{Categories, Content, Lines, PassedOver, Values};
 use crate::error::{FileError, count, list, quote};
@@ -151,8 +152,9 @@ impl<'a> Table<'a> {
         let mut column = found.next();
         let mut again = found.next();
         if column.is_none() {
-            // Blanks around the names of a header are no part of the name that was asked for.
-            let mut found = (0..self.width).filter(|&column| header[column].trim() == name);
+            // Blanks around the names of a header are no part of the name that was asked for, and accents are written in two ways.
+            let name = composed(name);
+            let mut found = (0..self.width).filter(|&column| composed(header[column].trim()) == name);
             (column, again) = (found.next(), found.next());
         }
         match again {
