@@ -150,7 +150,8 @@ fn settle_one(
             let axis = symbols.letter(*letter).axis;
             format!("{} {}", symbols.axis(axis).name, binding.labels.label(&binding.bound, axis, position))
         });
-        labels.collect::<Vec<_>>().join(", ")
+        let labels: Vec<String> = labels.collect();
+        if labels.is_empty() { String::new() } else { format!(" at {}", labels.join(", ")) }
     };
     let Some(BoundArray::Dense { values, observed }) = binding.bound.arrays[array.index()].clone() else {
         return Ok(Vec::new());
@@ -214,8 +215,10 @@ fn settle_one(
         {
             let inside =
                 if own.support == Support::Unit { "strictly between 0 and 1" } else { "greater than 0" };
-            return Err(DataError::new(format!("`{name}` is held at {value} at {}", at(binding, cell)))
-                .possible(format!("numbers {inside}: its density is taken there")));
+            let near = if *value == 0.0 { "1e-9" } else { "0.999999999" };
+            return Err(DataError::new(format!("`{name}` is held at {value}{}", at(binding, cell)))
+                .possible(format!("numbers {inside}: its density is taken there"))
+                .help(format!("write a number near it, such as {near}")));
         }
         if *value == 0.0 && is_log() {
             *value = LEAST;

@@ -150,3 +150,32 @@ fn files_that_do_not_fit_are_refused_in_one_message() {
         cavi(&directory, &["fit", "rates.cavi", "--data", "x=x.csv", "--out", "o", "--fix", "known.csv"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
 }
+
+/// A number is no file, and the boundary of a support is outside of where a density is taken: both are told with what to write.
+#[test]
+fn a_number_is_held_by_a_file() {
+    let directory = scratch("fixed_number");
+    let program = "axis item[n]\ndata y[n] : binary\np ~ Beta(1, 1)\ny[n] ~ Bernoulli(p)\n";
+    for (name, content) in
+        [("m.cavi", program), ("y.csv", "y\n1\n0\n1\n"), ("p.csv", "0\n"), ("q.csv", "1e-9\n")]
+    {
+        fs::write(directory.join(name), content).unwrap();
+    }
+    let held =
+        |fix: &str| cavi(&directory, &["fit", "m.cavi", "--data", "y=y.csv", "--fix", fix, "--out", "o"]);
+    let output = held("p=0");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("0 is a number, and no file") && said.contains("`--fix p=p.csv`"), "{said}");
+    let output = held("p=p.csv");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("`p` is held at 0\n") && said.contains("such as 1e-9"), "{said}");
+    let output = held("p=q.csv");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // Two of three at a probability of 1e-9.
+    let summary = fs::read_to_string(directory.join("o/summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    let elbo = summary["elbo"].as_f64().unwrap();
+    assert!((elbo - 2.0 * 1e-9_f64.ln()).abs() < 1e-6, "{elbo}");
+}

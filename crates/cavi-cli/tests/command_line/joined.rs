@@ -392,3 +392,42 @@ fn counts_that_were_rounded_are_refused() {
     let (status, said) = refused(&directory, "fit m.cavi --data y=rounded.csv --out o --quiet --force");
     assert!(status == 1 && said.contains("rounded.csv, line 2") && said.contains("below 2^53"), "{said}");
 }
+
+/// The same name is written in two ways by different systems, and looks the same.
+#[test]
+fn labels_with_accents_are_joined_however_these_are_written() {
+    let program = "axis place[p]\naxis year[t]\ndata x[p] : real\ndata y[p, t] : real, absent = NA\nb ~ Normal(0, sd = 10)\n\
+                   y[p, t] ~ Normal(b * x[p], sd = 1)\n";
+    let (composed, apart) = ("Orl\u{e9}ans", "Orle\u{301}ans");
+    let x = format!("place,x\n{composed},1\nParis,2\n");
+    let wide = format!(",a,b\nParis,20,20\n{apart},5,5\n");
+    let long = format!("place,year,y\nParis,a,20\nParis,b,20\n{apart},a,5\n{composed},b,5\n");
+    let labels = format!("Paris\n{apart}\n");
+    let directory = prepared(
+        "joined_accents",
+        &[
+            ("m.cavi", program),
+            ("x.csv", &x),
+            ("wide.csv", &wide),
+            ("long.csv", &long),
+            ("labels.txt", &labels),
+        ],
+    );
+    for (number, table) in ["wide", "long"].iter().enumerate() {
+        run(&directory, &format!("fit m.cavi --data x=x.csv --data y={table}.csv --out o{number} --quiet"));
+        // Two observations of 20 at 2 and of 5 at 1, beside a prior of variance 100.
+        let found = mean(&directory, &format!("o{number}"), "b")[0];
+        assert!((found - 90.0 / 10.01).abs() < 1e-9, "{table}: {found}");
+        let labels = fs::read_to_string(directory.join(format!("o{number}/axes/place.txt"))).unwrap();
+        assert_eq!(labels, format!("{composed}\nParis\n"));
+    }
+    // New rows are those of the fit, and a label is found as it is typed.
+    let new = format!("place,year,y\n{apart},a,5\n");
+    fs::write(directory.join("new.csv"), new).unwrap();
+    run(
+        &directory,
+        "fit m.cavi --data x=x.csv --data y=long.csv --labels place=labels.txt --heldout y=new.csv --out held",
+    );
+    let found = mean(&directory, "held", "b")[0];
+    assert!((found - 85.0 / 9.01).abs() < 1e-9, "{found}");
+}

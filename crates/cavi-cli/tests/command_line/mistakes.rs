@@ -201,7 +201,7 @@ const PROGRAMS: &[(&str, &[&str], Rating)] = &[
     ("m ~ Uniform(0, 1)\nb[n] ~ Bernoulli(m)", &["m ~ Beta(1, 1)"], AtOnce),
     ("m ~ Normal(0, sd = 1)\ny[n] ~ StudentT(4, m, 1)", &["y[n] ~ Normal(m, prec = y_weight[n])"], AtOnce),
     ("m ~ Gamma(1, rate = 1)\nc[n] ~ NegativeBinomial(m, 2)", &["c[n] ~ Poisson(c_rate[n])"], AtOnce),
-    ("m[k] ~ Normal(0, sd = 1)\nz[n] ~ Categorical(softmax(m))\ny[n] ~ Normal(m[z[n]], sd = 1)", &["a slice on the simplex: `p[n, :k] ~ Dirichlet(1)`"], AtOnce),
+    ("m[k] ~ Normal(0, sd = 1)\nz[n] ~ Categorical(softmax(m))\ny[n] ~ Normal(m[z[n]], sd = 1)", &["a slice on the simplex, `p[:k] ~ Dirichlet(1)`"], AtOnce),
     ("s ~ Gamma(1, rate = 1)\ny[n] ~ Normal(0, sd = s)", &["write `prec = s` in place of `sd = s`"], AtOnce),
     ("z[n] ~ Bernoulli(0.3)\nmu[k] ~ Normal(0, sd = 1)\ny[n] ~ Normal(mu[z[n]], sd = 1)", &["`z[n] ~ Categorical(share)`"], AtOnce),
     ("m[j] ~ Gamma(1, rate = 1)\nc[n] ~ Poisson(prod[j](m[j]))", &["there is no `prod` over letters"], AtOnce),
@@ -255,4 +255,46 @@ fn few_mistakes_need_thought() {
     let ratings = || LINES.iter().map(|own| own.3).chain(PROGRAMS.iter().map(|own| own.2));
     assert!(ratings().count() >= 100);
     assert!(ratings().filter(|own| *own == AfterThought).count() <= THOUGHT);
+}
+
+/// What is said of a softmax, followed word by word, has the maximiser of the softmax: there the gradient of its log density is 0.
+#[test]
+fn a_poisson_for_each_class_is_a_softmax() {
+    let directory = scratch("mistakes_softmax");
+    let head = "axis item[n]\naxis class[k] = 3\ndata x[n] : real\na[k] ~ Normal(0, sd = 1)\nb[k] ~ Normal(0, sd = 2)\n";
+    let softmax = "data y[n] : index class\ny[n] ~ Categorical(softmax(a[k] + b[k] * x[n]))\n";
+    let poisson = "data c[n, k] : count\nu[n] ~ Flat(real)\nc[n, k] ~ Poisson(exp(u[n] + a[k] + b[k] * x[n]))\n\
+                   posterior { point u }\nposterior { point a }\nposterior { point b }\n";
+    let (x, class) = ([-1.0, 0.5, 1.5, 2.0, -0.5, 0.0], [0, 2, 1, 1, 0, 2]);
+    let column: String = x.iter().map(|own| format!("{own}\n")).collect();
+    let counts: String = class.iter().map(|own| ["1,0,0\n", "0,1,0\n", "0,0,1\n"][*own]).collect();
+    for (name, content) in [
+        ("softmax.cavi", format!("{head}{softmax}")),
+        ("poisson.cavi", format!("{head}{poisson}")),
+        ("x.csv", format!("x\n{column}")),
+        ("c.csv", counts),
+    ] {
+        fs::write(directory.join(name), content).unwrap();
+    }
+    let said = text(&cavi(&directory, &["check", "softmax.cavi"]).stderr);
+    for part in ["`u[n] ~ Flat(real)`", "`c[n, k] ~ Poisson(exp(u[n] + e))`", "`posterior { point u }`"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let line = "fit poisson.cavi --data x=x.csv --data c=c.csv --tol 1e-14 --sweeps 20000 --out o --quiet";
+    let output = cavi(&directory, &line.split(' ').collect::<Vec<_>>());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let point = |name: &str| {
+        cavi_files::read_npy(&directory.join(format!("o/posterior/{name}.value.npy"))).unwrap().values
+    };
+    let (a, b) = (point("a"), point("b"));
+    for k in 0..3 {
+        let (mut of_a, mut of_b) = (-a[k], -b[k] / 4.0);
+        for (x, class) in x.iter().zip(&class) {
+            let weight = |k: usize| (a[k] + b[k] * x).exp();
+            let residual = f64::from(u8::from(*class == k)) - weight(k) / (0..3).map(weight).sum::<f64>();
+            of_a += residual;
+            of_b += residual * x;
+        }
+        assert!(of_a.abs() < 1e-4 && of_b.abs() < 1e-4, "{k}: {of_a} {of_b}");
+    }
 }

@@ -228,3 +228,28 @@ fn distances_of_nodes_are_no_labels() {
     // 16 entries of sum 24, beside a prior of variance 100.
     check_near(&fitted(&directory, "m.cavi --data d=d.csv", "m").0, &[24.0 / 16.01]);
 }
+
+/// A mask without labels stands in the order of the data only if no column of its says otherwise.
+#[test]
+fn masks_are_not_joined_by_order() {
+    let directory = prepared(
+        "same_rows_masks",
+        &[
+            ("m.cavi", "axis area[a]\ndata y[a] : real\nm ~ Normal(0, sd = 10)\ny[a] ~ Normal(m, sd = 1)\n"),
+            ("y.csv", "area,y\n1001,1\n1003,2\n1005,30\n"),
+            ("mask.csv", "area,held\n1005,1\n1003,0\n1001,0\n"),
+            ("fips.csv", "fips,held\n1005,1\n1003,0\n1001,0\n"),
+            ("fips_y.csv", "fips,y\n1005,1\n1003,0\n1001,0\n"),
+            ("plain.csv", "held\n0\n0\n1\n"),
+        ],
+    );
+    for mask in ["mask.csv", "plain.csv"] {
+        // The mean of 1 and 2, beside a prior of variance 100.
+        let (found, _) = fitted(&directory, &format!("m.cavi --data y=y.csv --heldout y={mask}"), "m");
+        check_near(&found, &[3.0 / 2.01]);
+    }
+    let said = ["fips.csv", "`fips` has labels of `area`", "1005 in line 2", "call the column as the axis"];
+    check_refused(&directory, "m.cavi --data y=y.csv --heldout y=fips.csv:held", &said);
+    let named = ["fips_y.csv", "`fips` has labels of `area`"];
+    check_refused(&directory, "m.cavi --data y=y.csv --heldout y=fips_y.csv", &named);
+}

@@ -204,3 +204,56 @@ fn entries_that_have_no_latent_of_their_own_are_refused() {
     );
     score(&directory, "all.csv", "test.csv");
 }
+
+/// Of a file of entries only the positions count, whatever `--columns` says of the table of the data.
+#[test]
+fn a_list_of_entries_needs_no_column_of_values() {
+    let directory = scratch("test_files_columns");
+    let program = "axis user[u]\naxis item[i]\ndata y[u, i] : real, absent = NA\nm ~ Normal(0, sd = 10)\ny[u, i] ~ Normal(m, sd = 1)\n";
+    for (name, content) in [
+        ("m.cavi", program),
+        ("y.csv", "user,item,rating,week\na,p,1,9\na,q,2,9\nb,p,3,8\nb,q,40,8\n"),
+        ("ids.csv", "who,what,rating,week\na,p,1,9\na,q,2,9\nb,p,3,8\nb,q,40,8\n"),
+        ("wide.csv", ",p,q\na,1,2\nb,3,40\n"),
+        ("held.csv", "user,item\nb,q\n"),
+        ("noted.csv", "user,item,why\nb,q,far off\n"),
+        ("held_ids.csv", "who,what\nb,q\n"),
+        ("typing.csv", "whom,what\nb,q\n"),
+        (
+            "vector.cavi",
+            "axis user[u]\ndata y[u] : real, absent = NA\nm ~ Normal(0, sd = 10)\ny[u] ~ Normal(m, sd = 1)\n",
+        ),
+        ("v.csv", "who,rating,week\na,1,9\nb,2,9\nc,3,8\nd,40,8\n"),
+        ("held_v.csv", "user\nd\n"),
+        ("held_who.csv", "who\nd\n"),
+    ] {
+        fs::write(directory.join(name), content).unwrap();
+    }
+    let mean = |line: &str| {
+        let line = format!("fit {line} --out o --force --quiet");
+        let output = cavi(&directory, &line.split_whitespace().collect::<Vec<_>>());
+        let said = text(&output.stderr);
+        let path = directory.join("o/posterior/m.mean.npy");
+        if output.status.success() { Ok(cavi_files::read_npy(&path).unwrap().values[0]) } else { Err(said) }
+    };
+    for line in [
+        "m.cavi --data y=y.csv --columns y=value:rating --heldout y=held.csv",
+        "m.cavi --data y=y.csv --columns y=value:rating --heldout y=noted.csv",
+        "m.cavi --data y=ids.csv --columns y=user:who,item:what,value:rating --heldout y=held.csv",
+        "m.cavi --data y=wide.csv --columns y=wide --heldout y=held.csv",
+        "m.cavi --data y=ids.csv --columns y=user:who,item:what,value:rating --heldout y=held_ids.csv",
+        "vector.cavi --data y=v.csv --columns y=user:who,value:rating --heldout y=held_v.csv",
+        "vector.cavi --data y=v.csv --columns y=user:who,value:rating --heldout y=held_who.csv",
+    ] {
+        // The mean of 1, 2 and 3 with variance 1 each, beside a prior of variance 100.
+        let found = mean(line).unwrap();
+        assert!((found - 6.0 / 3.01).abs() < 1e-9, "{line}: {found}");
+    }
+    let columns =
+        "m.cavi --data y=ids.csv --columns y=user:who,item:what,value:rating --heldout y=typing.csv";
+    let said = mean(columns).unwrap_err();
+    assert!(said.contains("expected a column `who`"), "{said}");
+    // Data have to have the column.
+    let said = mean("m.cavi --data y=held.csv --columns y=value:rating").unwrap_err();
+    assert!(said.contains("expected a column `rating`"), "{said}");
+}

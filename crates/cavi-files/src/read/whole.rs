@@ -6,13 +6,22 @@
 //! for `1e+05`. Labels all of which are truth values are `True` and `False`. This holds in every format, in the labels that a fit wrote, and whatever
 //! labels stand beside it. Two files have the same labels then if they say the same, and labels that were written are found when they are read again.
 //!
+//! Letters with marks have one spelling as well, the composed one (normalisation form C of Unicode): systems differ in whether they write `é` as one
+//! character or as `e` and an accent, and nobody sees which it is.
+//!
 //! Digits stay as they are otherwise: `0.50` and `3.10` may be no numbers, and neither may `1e5`, which no program writes for 100000.
 //!
 //! Only one thing keeps a label as it is: a list that has both spellings, in which they are two labels, as among the words of a vocabulary. Then they
-//! are two labels in all that is joined to this list. In a column that holds numbers only they are one.
+//! are two labels in all that is joined to this list. In a column that holds numbers only they are one, and so are in any column the two spellings of
+//! a letter with marks.
+//!
+//! # Source
+//! Unicode Standard Annex 15, Unicode Normalization Forms, <https://www.unicode.org/reports/tr15/>.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::content::{Categories, Content, MISSING, Values};
 use crate::write::format_number;
@@ -92,13 +101,18 @@ impl Spellings {
         if is_one || labels.are_canonical() {
             return;
         }
-        let mut seen: HashSet<Cow<'_, str>> = HashSet::with_capacity(names.len());
+        let written = |name| match labels {
+            Labels::List(_) => Cow::Borrowed(name),
+            Labels::Column(_) => composed(name),
+        };
+        // The first name of each spelling.
+        let mut seen: HashMap<Cow<'_, str>, &str> = HashMap::with_capacity(names.len());
         for name in names {
             let own = of(name);
-            if seen.contains(&own) {
-                self.apart.insert(own.into_owned());
-            } else {
-                seen.insert(own);
+            match seen.get(&own) {
+                Some(before) if written(before) == written(name) => {}
+                Some(_) => _ = self.apart.insert(own.into_owned()),
+                None => _ = seen.insert(own, name),
             }
         }
     }
@@ -178,9 +192,14 @@ fn without_repetitions(column: &mut Categories) {
     column.names = first.into_iter().map(|place| std::mem::take(&mut column.names[place])).collect();
 }
 
-/// A label as it is read everywhere: `2` of `2.0`, `1e-5` of `1e-05`, and any other as it is.
+/// A label as it is read everywhere: `2` of `2.0`, `1e-5` of `1e-05`, and any other as it is, with its letters composed.
 pub fn canonical_label(label: &str) -> Cow<'_, str> {
-    number(label).unwrap_or(Cow::Borrowed(label))
+    number(label).unwrap_or_else(|| composed(label))
+}
+
+/// A text with each letter and its marks as one character, where there is one.
+pub(crate) fn composed(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_nfc(text) { Cow::Borrowed(text) } else { Cow::Owned(text.nfc().collect()) }
 }
 
 /// `True` or `False`, in the three ways in which programs write them.
@@ -291,6 +310,20 @@ mod tests {
         let mut own = Categories { names: names.clone(), codes: vec![0, 1, MISSING, 2] };
         column(&mut own);
         assert_eq!((own.names, own.codes), (names, vec![0, 1, MISSING, 2]));
+    }
+
+    #[test]
+    fn letters_and_their_marks_are_composed() {
+        assert_eq!(read(&["Ana\u{308}is", "e\u{301}", "b"]), ["Anäis", "é", "b"]);
+        // The Angstrom sign is the letter, and ligatures are no letters with marks.
+        assert_eq!(read(&["\u{212b}", "ﬁ"]), ["Å", "ﬁ"]);
+        // A list that has both has two labels, and a column one.
+        assert_eq!(read(&["e\u{301}", "é"]), ["e\u{301}", "é"]);
+        let names = ["e\u{301}", "x", "é"].map(str::to_owned).to_vec();
+        let mut own = Categories { names, codes: vec![0, 1, MISSING, 2] };
+        let mut labels = Labels::Column(&mut own);
+        Spellings::default().and(&labels).apply(&mut labels);
+        assert_eq!((own.names, own.codes), (vec!["é".to_owned(), "x".to_owned()], vec![0, 1, MISSING, 0]));
     }
 
     /// Versions 2 and 2.0 are two where one of the lists has both, and so are they in a column of numbers beside it.

@@ -56,6 +56,15 @@ fn dense_tables_with_labels() {
     check(csv(",soup,rice\nAna,1,2\nBo,3,4\n"), "dense [2, 2] [Ana|Bo] [soup|rice] = 1 2 3 4");
     // Numbers are row labels where the header says so, or where another entry is no number.
     check(csv(",soup,rice\n7,1,2\n8,3,4\n"), "dense [2, 2] [7|8] [soup|rice] = 1 2 3 4");
+    // Numbers name columns above names of rows, where each is another one.
+    check(csv(",2019,2020\nAna,1,2\nBo,3,4\n"), "dense [2, 2] [Ana|Bo] [2019|2020] = 1 2 3 4");
+    check(csv("\"\",\"2019\",\"2020\"\n\"Ana\",1,2\n7,3,4\n"), "dense [2, 2] [Ana|7] [2019|2020] = 1 2 3 4");
+    check(csv("2019,2020\nAna,1,2\nBo,3,4\n"), "dense [2, 2] [Ana|Bo] [2019|2020] = 1 2 3 4");
+    check(csv(",2019,2020\n7,1,2\n8,3,4\n"), "dense [3, 3] - - = ? 2019 2020 7 1 2 8 3 4");
+    check_error(
+        csv(",20,20\nAna,1,2\n"),
+        "a.csv, line 2, column 1: found `Ana`; expected a number, or `NA` or nothing if it is missing (a first line of numbers and empty fields is no header: if it names columns, write `user` into its empty field)",
+    );
     check(csv("user,soup,rice\n7,1,2\n8,3,4\n"), "dense [2, 2] [7|8] [soup|rice] = 1 2 3 4");
     check(csv("id,soup,rice\n7,1,2\n8b,3,4\n"), "dense [2, 2] [7|8b] [soup|rice] = 1 2 3 4");
     check(csv("id,soup,rice\n7,1,2\n8,3,4\n"), "dense [2, 3] - [id|soup|rice] = 7 1 2 8 3 4");
@@ -71,11 +80,7 @@ fn dense_tables_with_labels() {
     check(csv("x,y\n,\n1,2\nNA,3\n"), "dense [3, 2] - [x|y] = ? ? 1 2 ? 3");
     // By the rule for headers, a first line of numbers after an empty field is none.
     check(csv(",1,2\n0,3,4\n"), "dense [2, 3] - - = ? 1 2 0 3 4");
-    check_error(
-        csv(",1,2\nr0,0,3\nr1,,4\n"),
-        "a.csv, line 2, column 1: found `r0`; expected a number, or `NA` or nothing if it is missing (a first line of \
-         numbers and empty fields is no header)",
-    );
+    check(csv(",1,2\nr0,0,3\nr1,,4\n"), "dense [2, 2] [r0|r1] [1|2] = 0 3 ? 4");
     check(csv("x,y\n"), "dense [0, 2] - [x|y] = ");
     check(csv(",x,y\n"), "dense [0, 2] [] [x|y] = ");
     check(read("a.csv", "i,x\n1,2\n", "person/i person/j"), "dense [1, 1] [1] [x] = 2");

@@ -114,7 +114,12 @@ const FUNCTIONS: &[(&[&str], &str)] = &[
         "write `logistic(...)`; of latents under q, `Bernoulli(logit = ...)` or `Binomial(total, logit = ...)`",
     ),
     (&["logit"], "write `log(p / (1 - p))`; log odds of data are `Bernoulli(logit = ...)`"),
-    (&["softmax"], "give the probabilities a slice on the simplex: `p[n, :k] ~ Dirichlet(1)`"),
+    (
+        &["softmax"],
+        "probabilities that read no data are a slice on the simplex, `p[:k] ~ Dirichlet(1)`; of others the same maximiser has a Poisson for each \
+         class: counts `c[n, k]`, 1 for the class of n and 0 for the others, with `u[n] ~ Flat(real)` and `c[n, k] ~ Poisson(exp(u[n] + e))`, \
+         where `e` is what stands in the softmax, and all as points, `posterior { point u }` and so on",
+    ),
     (
         &["log_sum_exp", "logsumexp", "log_mix", "logaddexp"],
         "a mixture is written by a latent class, `z[n] ~ Categorical(share)` with `mu[z[n]]` in the statement of the data; of numbers and \

@@ -11,7 +11,7 @@
 mod chosen;
 mod draw;
 mod named;
-mod order;
+pub(super) mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -26,6 +26,7 @@ use super::data_error::DataError;
 use super::inputs::{Inputs, Source};
 use super::pieces::{Piece, read_one};
 use super::place::Target;
+use super::same_rows::other_rows;
 use super::spellings;
 use crate::streams;
 pub(crate) use chosen::Chosen;
@@ -643,7 +644,14 @@ fn pieces(
     };
     let mut pieces = files.iter().map(read).collect::<Result<Vec<Piece>, DataError>>()?;
     spellings::of_entries(target.symbols, target.axes, &mut pieces);
-    Ok(pieces)
+    // Entries that stand in the order of the data are those of the data's rows only if no column says otherwise.
+    match other_rows(target.symbols, &pieces, target.axes).problems.into_iter().next() {
+        // What `--columns` says, it says of the data too.
+        Some(problem) => Err(problem.help(
+            "call the column as the axis that it names; if it names none, and the order of the rows is right, leave it out of the file",
+        )),
+        None => Ok(pieces),
+    }
 }
 
 /// The entries that files name.

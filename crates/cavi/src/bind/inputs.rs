@@ -292,7 +292,19 @@ impl Inputs {
         let mut problems = Vec::new();
         let mut inputs = Vec::new();
         for text in fix {
+            let is_number = |own: &ArrayInput| {
+                let name = own.source.name();
+                name.to_str().is_some_and(|name| name.parse::<f64>().is_ok()) && !name.exists()
+            };
             match ArrayInput::parse(text) {
+                Some(input) if is_number(&input) => {
+                    let (name, number) = (&input.name, input.source.name().display());
+                    let problem =
+                        DataError::new(format!("`--fix {text}`: {number} is a number, and no file"));
+                    problems.push(problem.help(format!(
+                        "write {number} into a file, `{name}.csv` say, and give `--fix {name}={name}.csv`"
+                    )));
+                }
                 Some(input) => inputs.push(input),
                 None => problems.push(
                     DataError::new(format!("`--fix {text}` is not of the form `NAME=FILE`"))

@@ -43,6 +43,7 @@ mod hide;
 
 mod by_order;
 mod missing_codes;
+mod places;
 mod read_back;
 mod same_rows;
 mod sizes;
@@ -50,6 +51,7 @@ mod suspicions;
 mod texts;
 mod to_draw;
 mod to_pack;
+mod totals;
 
 #[cfg(test)]
 mod tests;
@@ -221,6 +223,8 @@ pub(crate) fn bind_in_part(
     // Before the arrays are placed, which may take the numbers out of the pieces.
     let suspicions = suspicions::warnings(symbols, inputs, &pieces, &axes);
     let by_order = by_order::joined_by_order(symbols, inputs, &pieces, &axes);
+    // The places of new rows are those that they had in the fit.
+    let places = part.frozen.map_or_else(|| places::counted(model, &axes), |_| Vec::new());
     let rows = same_rows::other_rows(symbols, &pieces, &axes);
     problems.extend(rows.problems);
     stop(&mut problems)?;
@@ -333,7 +337,7 @@ pub(crate) fn bind_in_part(
     let by_counters = by_order.iter().filter(|own| own.counts).map(|own| own.text.clone()).collect();
     notes.extend(by_order.into_iter().map(|own| own.text));
     notes.extend(in_order);
-    let warnings = [unknown, axes.warnings, suspicions, rows.warnings, poor].concat();
+    let warnings = [unknown, axes.warnings, suspicions, rows.warnings, places, poor].concat();
     let fixed: Vec<ArrayId> = held.iter().map(|(id, _)| *id).collect();
     held.into_iter().for_each(|(id, values)| bound.arrays[id.index()] = Some(values));
     let labels = Labels { axes: axes.labels };

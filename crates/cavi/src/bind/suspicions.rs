@@ -15,11 +15,14 @@ use super::data_error::DataError;
 use super::inputs::{Inputs, LabelSource, SetValue};
 use super::missing_codes;
 use super::pieces::Piece;
+use super::totals;
 
 /// A wider table has labels as columns, some of which are words.
 const FEW_COLUMNS: usize = 12;
 /// Fewer rows than these count by chance.
 const FEW_ROWS: usize = 5;
+/// Fewer whole numbers below the name of a key may be anything.
+const FEW_KEYS: usize = 3;
 /// Of more groups, such as patients, some share nothing by chance; fewer, such as views, are compared.
 const MOST_GROUPS: usize = 16;
 /// Names of columns of long tables that are no labels of rows or columns.
@@ -52,8 +55,10 @@ pub(super) fn warnings(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], axe
             warnings.push(text);
         } else {
             warnings.extend(id_among_columns(symbols, piece, axes));
+            warnings.extend(labels_without_header(symbols, piece));
             warnings.extend(names_among_rows(symbols, piece));
         }
+        warnings.extend(totals::warnings(symbols, piece));
         warnings.extend(missing_codes::warning(symbols, piece));
         warnings.extend(missing_codes::label_warning(symbols, piece));
     }
@@ -344,6 +349,24 @@ fn column_labels(piece: &Piece) -> Option<&Vec<String>> {
     (columns.len() <= FEW_COLUMNS).then_some(columns)
 }
 
+/// What to do about a missing entry in the corner of a table without a header, if its first line may be one.
+pub(super) fn names_behind_nothing(symbols: &Symbols, piece: &Piece) -> Option<String> {
+    let Content::Dense(Dense { shape, values: Values::Numbers(values), labels, lines: Some(_), .. }) =
+        &piece.content
+    else {
+        return None;
+    };
+    let ([_, columns], [None, None]) = (shape.as_slice(), labels.as_slice()) else { return None };
+    let mut names: Vec<f64> = values.get(1..*columns)?.to_vec();
+    names.sort_by(f64::total_cmp);
+    let differ = names.iter().all(|own| !own.is_nan()) && names.windows(2).all(|pair| pair[0] != pair[1]);
+    (values[0].is_nan() && names.len() > 1 && differ).then(|| {
+        let axis = &symbols.axis(symbols.letter(piece.letters[0]).axis).name;
+        let (first, second) = (values[1], values[2]);
+        format!("if {first} and {second} are names of columns, write `{axis}` into the empty field")
+    })
+}
+
 /// A table without a header whose first line may be one: whole numbers that rise, such as years, behind an empty field, above a first column of
 /// whole numbers that rise.
 fn names_among_rows(symbols: &Symbols, piece: &Piece) -> Option<String> {
@@ -374,7 +397,16 @@ fn names_among_rows(symbols: &Symbols, piece: &Piece) -> Option<String> {
     })
 }
 
-/// A table without row labels whose first column counts the rows, or is named as an id and holds whole numbers that differ.
+/// Whether a name ends in a word for what tells rows from each other: `id`, `gene_key`, `Year`.
+fn is_named_as_key(name: &str) -> bool {
+    let name = name.trim().to_lowercase();
+    let last = name.rsplit(|own: char| !own.is_alphanumeric()).next();
+    last.is_some_and(|word| {
+        ["id", "ids", "idx", "index", "key", "keys", "year", "nr", "fips"].contains(&word)
+    })
+}
+
+/// A table without row labels whose first column counts the rows, or is named as a key and holds whole numbers that differ.
 fn id_among_columns(symbols: &Symbols, piece: &Piece, axes: &Axes) -> Option<String> {
     let Content::Dense(Dense { shape, values: Values::Numbers(values), labels, lines: Some(_), .. }) =
         &piece.content
@@ -382,18 +414,23 @@ fn id_among_columns(symbols: &Symbols, piece: &Piece, axes: &Axes) -> Option<Str
         return None;
     };
     let ([rows, columns], [None, Some(names)]) = (shape.as_slice(), labels.as_slice()) else { return None };
-    if *rows < FEW_ROWS || *columns < 2 {
+    if *rows < FEW_KEYS || *columns < 2 {
         return None;
     }
     let first = values[0];
     let counts = |(row, value): (usize, &f64)| *value == first + row as f64;
-    let is_counter =
-        (first == 0.0 || first == 1.0) && values.iter().step_by(*columns).enumerate().all(counts);
-    let is_named = ["id", "ids", "idx", "index"].contains(&names[0].trim().to_lowercase().as_str());
+    let is_counter = *rows >= FEW_ROWS
+        && (first == 0.0 || first == 1.0)
+        && values.iter().step_by(*columns).enumerate().all(counts);
     let mut ids: Vec<f64> = values.iter().copied().step_by(*columns).collect();
     ids.sort_by(f64::total_cmp);
-    let is_id =
-        is_named && ids.iter().all(|own| own.fract() == 0.0) && ids.windows(2).all(|pair| pair[0] != pair[1]);
+    // Wider tables have words as columns, `key` and `index` among them, and so have those of which all columns are so named.
+    let is_word =
+        names.len() > FEW_COLUMNS && *rows < FEW_ROWS || names.iter().all(|own| is_named_as_key(own));
+    let is_id = is_named_as_key(&names[0])
+        && !is_word
+        && ids.iter().all(|own| own.fract() == 0.0)
+        && ids.windows(2).all(|pair| pair[0] != pair[1]);
     let axis = symbols.letter(piece.letters[0]).axis;
     // Where rows have labels from elsewhere, so has this file.
     let is_labelled = axes.labels[axis.index()].is_some();
@@ -404,6 +441,38 @@ fn id_among_columns(symbols: &Symbols, piece: &Piece, axes: &Axes) -> Option<Str
         format!(
             "{}: the column `{column}` {does}, and is read as data\n  help: if it holds labels, name it `{name}` in the \
              header{or}",
+            piece.name()
+        )
+    })
+}
+
+/// A table without a header whose first column is whole numbers that rise, and unlike the others: these are measured ones, or the first counts one by
+/// one and no other does.
+fn labels_without_header(symbols: &Symbols, piece: &Piece) -> Option<String> {
+    let Content::Dense(Dense { shape, values: Values::Numbers(values), labels, lines: Some(_), .. }) =
+        &piece.content
+    else {
+        return None;
+    };
+    let ([rows, columns], [None, None]) = (shape.as_slice(), labels.as_slice()) else { return None };
+    let axis = |dimension: usize| symbols.letter(piece.letters[dimension]).axis;
+    if *rows < FEW_ROWS || *columns < 2 || axis(0) == axis(1) {
+        return None;
+    }
+    let column = |place: usize| values.iter().copied().skip(place).step_by(*columns);
+    let steps = |place: usize| column(place).zip(column(place).skip(1)).map(|(one, next)| next - one);
+    let rises = column(0).all(|own| own.fract() == 0.0) && steps(0).all(|step| step > 0.0);
+    if !rises {
+        return None;
+    }
+    let counts = |place: usize| steps(place).all(|step| step == 1.0);
+    let is_measured = |place: usize| column(place).any(|own| own.fract() != 0.0);
+    let is_unlike = (1..*columns).all(is_measured) || counts(0) && !(1..*columns).any(counts);
+    is_unlike.then(|| {
+        let name = &symbols.axis(axis(0)).name;
+        format!(
+            "{}: the first column holds whole numbers that rise, unlike the others, and is read as data\n  help: if it holds labels, write a \
+             first line with a name for each column, `{name}` for this one",
             piece.name()
         )
     })

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use cavi_algebra::{Absent, ArrayId, ArrayKind, AxisId, Support, Symbols};
-use cavi_files::{Categories, Content, MISSING, Values};
+use cavi_files::{Categories, Content, FileError, MISSING, Values};
 
 use super::axes::Axes;
 use super::data_error::DataError;
 use super::pieces::Piece;
+use super::suspicions::names_behind_nothing;
 
 /// Stands for the position of a label that the earlier fit does not have, until the entry is left out.
 pub(super) const UNKNOWN: f64 = f64::INFINITY;
@@ -113,7 +114,9 @@ pub(super) fn values<'a>(
             if let Some(expected) = may_not_be_missing(symbols, piece.array)
                 && !outside(entry)
             {
-                return Err(piece.content.error_at(&piece.file, entry, "a missing entry", expected).into());
+                let error = piece.content.error_at(&piece.file, entry, "a missing entry", expected);
+                let help = if entry == 0 { names_behind_nothing(symbols, piece) } else { None };
+                return Err(help.into_iter().fold(error, FileError::with_help).into());
             }
         } else if let Some(expected) =
             misfit(array.support, *value).or_else(|| rounded(array.support, *value))

@@ -41,13 +41,23 @@ pub(super) fn layout(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Lay
     // Each role has one column, and each column one role.
     let mut given: Vec<(Option<usize>, usize, &ColumnOf<'_>)> = Vec::new();
     for entry in options.columns {
-        let column = table.require(entry.column)?;
         let role = dimensions.iter().position(|dimension| match dimension.letter {
             Some(letter) => {
                 letter == entry.role || (entry.role == dimension.axis && is_unique(dimension, dimensions))
             }
             None => dimension.axis == entry.role,
         });
+        // What is said of the table of the data holds for a list of entries as far as this has the columns: values it need not have, and its
+        // header may name the axes themselves.
+        let may_be_left_out = options.wanted.may_lack_values()
+            && match role {
+                Some(dimension) => positions[dimension].is_some(),
+                None => entry.role == "value",
+            };
+        let column = match table.find(entry.column)? {
+            None if may_be_left_out => continue,
+            _ => table.require(entry.column)?,
+        };
         let alike = |own: &&(Option<usize>, usize, &ColumnOf<'_>)| {
             let same_role = own.0 == role && (role.is_some() || own.2.role == entry.role);
             same_role != (own.1 == column)
@@ -75,7 +85,11 @@ pub(super) fn layout(table: &Table<'_>, options: &ReadOptions<'_>) -> Result<Lay
         return vector(table, options, label, value, maps_positions);
     }
     if !dimensions.is_empty() {
-        if options.is_wide {
+        // That the table of the data is rows by columns says nothing of a list of entries, whose header names the axes and no more than a value.
+        let lists = options.wanted.may_lack_values()
+            && table.width <= dimensions.len() + 1
+            && positions.iter().all(Option::is_some);
+        if options.is_wide && !lists {
             return wide(table, options, value.is_some() || maps_positions);
         }
         if let Some(positions) = positions.iter().copied().collect::<Option<Vec<usize>>>() {

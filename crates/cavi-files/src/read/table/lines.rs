@@ -9,7 +9,8 @@ use crate::read::stream::Source;
 const LOOKED_AT: usize = 10;
 
 /// Whether the first line of a text is a header: one of its fields is neither a number nor missing, or it counts the columns 0, 1, 2, ... behind
-/// an empty field, and the first column the rows, as data frames without names are written.
+/// an empty field, and the first column the rows, as data frames without names are written. Different numbers behind an empty field, such as years,
+/// are one as well where the first column holds names.
 pub(crate) fn is_header(text: Source<'_>, separator: u8) -> Result<bool, FileError> {
     let mut records = Records::new(text, separator)?;
     let Some(first) = records.next()? else { return Ok(false) };
@@ -18,7 +19,14 @@ pub(crate) fn is_header(text: Source<'_>, separator: u8) -> Result<bool, FileErr
     }
     let is = |field: &Field<'_>, count: usize| field.cell() == Some(count as f64);
     let counts_columns = first.fields().skip(1).enumerate().all(|(count, field)| is(&field, count));
-    if !first.field(0).text().trim_ascii().is_empty() || first.len() == 1 || !counts_columns {
+    let numbers: Vec<f64> = first.fields().skip(1).filter_map(|field| field.cell()).collect();
+    if !first.field(0).text().trim_ascii().is_empty() || first.len() == 1 {
+        return Ok(false);
+    }
+    if are_different(numbers) && holds_names(text, separator)? {
+        return Ok(true);
+    }
+    if !counts_columns {
         return Ok(false);
     }
     let mut rows = 0;
@@ -34,8 +42,31 @@ pub(crate) fn is_header(text: Source<'_>, separator: u8) -> Result<bool, FileErr
     Ok(rows > 0)
 }
 
+/// Whether there are two numbers or more, none of them missing, and each is another one.
+fn are_different(mut numbers: Vec<f64>) -> bool {
+    numbers.sort_by(f64::total_cmp);
+    numbers.len() > 1
+        && !numbers.iter().any(|own| own.is_nan())
+        && numbers.windows(2).all(|pair| pair[0] != pair[1])
+}
+
+/// Whether more than a tenth of what stands in the first column, below the first line, is neither a number nor missing: it was not mistyped.
+fn holds_names(text: Source<'_>, separator: u8) -> Result<bool, FileError> {
+    let mut records = Records::new(text, separator)?;
+    records.next()?;
+    let (mut names, mut numbers) = (0_usize, 0_usize);
+    while let Some(field) = records.next_first()? {
+        match field.cell() {
+            None => names += 1,
+            Some(number) if number.is_nan() => {}
+            Some(_) => numbers += 1,
+        }
+    }
+    Ok(names * 10 > names + numbers)
+}
+
 /// Whether the first line is one of names and has one field less than the second: then it names the columns beside the labels of the rows, as R's
-/// `write.table` does.
+/// `write.table` does. Different numbers are names too where the first column holds names.
 /// Where all lines below it end with a separator, it is that which is one too many.
 pub(crate) fn lacks_a_name(text: Source<'_>, separator: u8) -> Result<bool, FileError> {
     let mut records = Records::new(text, separator)?;
@@ -45,7 +76,9 @@ pub(crate) fn lacks_a_name(text: Source<'_>, separator: u8) -> Result<bool, File
         Field::Whole(_) | Field::Number(_) | Field::Truth(_) => false,
     };
     let width = first.len();
-    if !first.fields().any(is_name) {
+    let has_names = first.fields().any(is_name);
+    let numbers: Vec<f64> = first.fields().filter_map(|field| field.cell()).collect();
+    if !has_names && (numbers.len() < width || !are_different(numbers)) {
         return Ok(false);
     }
     while let Some(record) = records.next()? {
@@ -56,7 +89,7 @@ pub(crate) fn lacks_a_name(text: Source<'_>, separator: u8) -> Result<bool, File
             return Ok(false);
         }
         if !record.field(width).text().is_empty() {
-            return Ok(true);
+            return Ok(has_names || holds_names(text, separator)?);
         }
     }
     Ok(false)

@@ -12,6 +12,7 @@ use super::collector::Collector;
 use super::columns::Columns;
 use super::records::Records;
 use super::stream::Source;
+use super::whole::composed;
 use super::{Dimension, ReadOptions, Wanted, bytes, ids, texts};
 use crate::content::{Categories, Content, Lines, PassedOver, Values};
 use crate::error::{FileError, count, list, quote};
@@ -113,6 +114,13 @@ impl<'a> Table<'a> {
         Ok(records)
     }
 
+    /// Whether the first field of the first entries is empty.
+    fn begins_empty(&self) -> bool {
+        let first =
+            self.records().and_then(|mut records| Ok(records.next_first()?.map(|own| own.is_missing())));
+        matches!(first, Ok(Some(true)))
+    }
+
     /// The name of a column: that of the header, or its position.
     pub(super) fn name(&self, column: usize) -> String {
         match &self.header {
@@ -144,8 +152,9 @@ impl<'a> Table<'a> {
         let mut column = found.next();
         let mut again = found.next();
         if column.is_none() {
-            // Blanks around the names of a header are no part of the name that was asked for.
-            let mut found = (0..self.width).filter(|&column| header[column].trim() == name);
+            // Blanks around the names of a header are no part of the name that was asked for, and accents are written in two ways.
+            let name = composed(name);
+            let mut found = (0..self.width).filter(|&column| composed(header[column].trim()) == name);
             (column, again) = (found.next(), found.next());
         }
         match again {
@@ -438,7 +447,11 @@ fn advise(error: FileError, layout: &Layout, table: &Table<'_>, dimensions: &[Di
             }
         }
         (None, _) if error.found.starts_with('`') => {
-            error.with_help("a first line of numbers and empty fields is no header")
+            let mut help = "a first line of numbers and empty fields is no header".to_owned();
+            if let Some(name) = header_names(dimensions).first().filter(|_| table.begins_empty()) {
+                help += &format!(": if it names columns, write `{name}` into its empty field");
+            }
+            error.with_help(help)
         }
         _ => error,
     }

@@ -13,6 +13,7 @@ use super::report::{TextReport, TextTally, WordCount};
 use crate::content::{Content, Coordinates};
 use crate::error::{FileError, count};
 use crate::read::collector::ShortTextHasher;
+use crate::read::whole::composed;
 
 /// What becomes of a word that is left out wherever it stands.
 const STOPPED: u32 = u32::MAX;
@@ -95,7 +96,8 @@ impl<'a> Counter<'a> {
                 self.word.make_ascii_lowercase();
             } else {
                 let lower = word.to_lowercase();
-                self.word.extend(lower.chars().map(|own| if own == '\u{2019}' { '\'' } else { own }));
+                self.word
+                    .extend(composed(&lower).chars().map(|own| if own == '\u{2019}' { '\'' } else { own }));
             }
             if self.word.chars().filter(|own| own.is_alphabetic()).nth(LETTERS - 1).is_none() {
                 continue;

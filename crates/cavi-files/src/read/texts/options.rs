@@ -6,6 +6,7 @@ use rust_stemmers::Algorithm;
 use serde_json::{Value, json};
 
 use crate::error::{FileError, quote};
+use crate::read::whole::composed;
 
 /// Longer sequences of words than this stand nowhere twice.
 pub const LONGEST_SEQUENCE: usize = 10;
@@ -259,9 +260,9 @@ impl StopWords {
         LanguageName::with_stop_words(text).map(StopWords::Language)
     }
 
-    /// The words, in lower case and with straight apostrophes.
+    /// The words, in lower case, with straight apostrophes and composed letters.
     pub(super) fn words(&self) -> Vec<String> {
-        let plain = |word: &str| word.to_lowercase().replace('\u{2019}', "'");
+        let plain = |word: &str| composed(&word.to_lowercase()).replace('\u{2019}', "'");
         match self {
             StopWords::None => Vec::new(),
             StopWords::Language(language) => language.stop_words().iter().map(|word| plain(word)).collect(),

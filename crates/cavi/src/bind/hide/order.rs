@@ -21,10 +21,10 @@ pub(super) fn ordered<T: AsRef<str>>(texts: &[T]) -> Result<Vec<f64>, usize> {
 }
 
 /// A day, counted from a fixed one on, and the seconds since it began.
-type Time = (i64, f64);
+pub(in crate::bind) type Time = (i64, f64);
 
 /// The time that a text of ISO 8601 names, without an offset from universal time.
-fn time_of(text: &str) -> Option<Time> {
+pub(in crate::bind) fn time_of(text: &str) -> Option<Time> {
     let (date, time) = match text.split_once(['T', ' ']) {
         Some((date, time)) => (date, seconds(time.trim_start())?),
         None => (text, 0.0),
