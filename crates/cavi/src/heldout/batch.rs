@@ -6,6 +6,7 @@ use std::rc::Rc;
 use cavi_algebra::{Atom, Factor, Function, LetterId, Subscript, Sum, Symbols, Term};
 use cavi_executor::{BoundArray, BoundAxis};
 use cavi_families::functions;
+use smallvec::{SmallVec, smallvec};
 
 /// What expressions are evaluated in: concrete values for all arrays that they read.
 pub(super) struct World<'a> {
@@ -157,7 +158,8 @@ impl<'a> Batch<'a> {
         }
         let bound = self.world.arrays[array.index()].expect("what an expression reads has a value");
         let shape = &self.world.shapes[array.index()];
-        let positions: Vec<Place> = subscripts.iter().map(|subscript| self.position(subscript)).collect();
+        let positions: SmallVec<[Place; 4]> =
+            subscripts.iter().map(|subscript| self.position(subscript)).collect();
         let each = positions.iter().any(|place| matches!(place, Place::Each(_)));
         let at = |entry: usize| -> Vec<usize> {
             let own = |place: &Place| match place {
@@ -198,69 +200,82 @@ impl<'a> Batch<'a> {
         total.value(self.count)
     }
 
+    /// `a_i sum_j b_ij sum_k c_ijk`: every factor stands in the loop of the last of its letters, and where it is 0 nothing further in is visited.
     fn term(&mut self, term: &Term, total: &mut Total) {
+        let symbols = self.world.symbols;
         let mut letters = term.sums.clone();
-        letters.sort_by_key(|letter| self.world.symbols.lineage(*letter).len());
-        self.over(&letters, term, None, total);
+        letters.sort_by_key(|letter| symbols.lineage(*letter).len());
+        let mut factors: SmallVec<[Vec<&Factor>; 4]> = smallvec![Vec::new(); letters.len() + 1];
+        for factor in &term.factors {
+            let last = letters.iter().rposition(|letter| factor.atom.depends_on(symbols, *letter));
+            factors[last.map_or(0, |last| last + 1)].push(factor);
+        }
+        let outside = self.product(&factors[0]);
+        let outside = times(outside, Value::One(term.coefficient.0));
+        total.add(self.times_inner(outside, &letters, &factors[1..]));
     }
 
-    /// The term summed over letters; entries where `inside` is 0 are in no group of a ragged one.
-    fn over(&mut self, letters: &[LetterId], term: &Term, inside: Option<&[f64]>, total: &mut Total) {
-        let Some((letter, rest)) = letters.split_first() else {
-            let mut product = self.product(&term.factors);
-            product = times(product, Value::One(term.coefficient.0));
-            if let Some(inside) = inside {
-                product = times(Value::Each(inside.to_vec()), product);
-            }
-            total.add(product);
-            return;
-        };
+    /// A product times what is summed over the letters that are left.
+    fn times_inner(&mut self, product: Value, letters: &[LetterId], factors: &[Vec<&Factor>]) -> Value {
+        match product {
+            Value::One(0.0) => product,
+            _ if letters.is_empty() => product,
+            _ => times(product, self.over(letters, factors)),
+        }
+    }
+
+    /// The sum over letters, of each with the factors that stand in its loop.
+    fn over(&mut self, letters: &[LetterId], factors: &[Vec<&Factor>]) -> Value {
+        let (letter, rest) = (letters[0], &letters[1..]);
         let symbols = self.world.symbols;
-        let before: Vec<(LetterId, Option<Place>)> = symbols
-            .lineage(*letter)
-            .into_iter()
-            .map(|letter| (letter, self.places[letter.index()].clone()))
-            .collect();
-        let axis = &self.world.axes[symbols.letter(*letter).axis.index()];
-        let parent = symbols.letter(*letter).parent.and_then(|parent| self.places[parent.index()].clone());
+        let lineage = symbols.lineage(letter).into_iter();
+        let before: SmallVec<[(LetterId, Option<Place>); 4]> =
+            lineage.map(|letter| (letter, self.places[letter.index()].clone())).collect();
+        let mut total = Total::default();
+        let mut at = |own: &mut Self, inside: Value| {
+            let product = times(inside, own.product(&factors[0]));
+            total.add(own.times_inner(product, rest, &factors[1..]));
+        };
+        let axis = &self.world.axes[symbols.letter(letter).axis.index()];
+        let parent = symbols.letter(letter).parent.and_then(|parent| self.places[parent.index()].clone());
         match (&axis.starts, parent) {
             (Some(starts), Some(Place::One(parent))) => {
                 for position in starts[parent]..starts[parent + 1] {
                     self.places[letter.index()] = Some(Place::One(position));
-                    self.over(rest, term, inside, total);
+                    at(self, Value::One(1.0));
                 }
             }
             (Some(starts), Some(Place::Each(parents))) => {
                 let length = |parent: &u32| starts[*parent as usize + 1] - starts[*parent as usize];
                 let longest = parents.iter().map(length).max().unwrap_or(0);
                 for step in 0..longest {
-                    let mut own = inside.map_or_else(|| vec![1.0; self.count], <[f64]>::to_vec);
-                    let mut positions = Vec::with_capacity(self.count);
-                    for (parent, inside) in parents.iter().zip(&mut own) {
-                        let is_inside = step < length(parent);
-                        if !is_inside {
-                            *inside = 0.0;
-                        }
-                        // Outside any position of the axis will do.
-                        positions.push(if is_inside { (starts[*parent as usize] + step) as u32 } else { 0 });
-                    }
+                    let is_inside = |parent: &u32| step < length(parent);
+                    let inside =
+                        parents.iter().map(|parent| f64::from(u8::from(is_inside(parent)))).collect();
+                    // Outside any position of the axis will do.
+                    let position = |parent: &u32| match is_inside(parent) {
+                        true => (starts[*parent as usize] + step) as u32,
+                        false => 0,
+                    };
+                    let positions = parents.iter().map(position).collect();
                     self.places[letter.index()] = Some(Place::Each(Rc::new(positions)));
-                    self.over(rest, term, Some(&own), total);
+                    at(self, Value::Each(inside));
                 }
             }
             (Some(_) | None, _) => {
                 for position in 0..axis.size {
-                    self.place(*letter, Place::One(position));
-                    self.over(rest, term, inside, total);
+                    self.place(letter, Place::One(position));
+                    at(self, Value::One(1.0));
                 }
             }
         }
         for (letter, place) in before {
             self.places[letter.index()] = place;
         }
+        total.value(self.count)
     }
 
-    fn product(&mut self, factors: &[Factor]) -> Value {
+    fn product(&mut self, factors: &[&Factor]) -> Value {
         let mut product = Value::One(1.0);
         for factor in factors {
             let value = self.atom(&factor.atom);
@@ -311,11 +326,12 @@ impl<'a> Batch<'a> {
         let [term] = matrix.terms.as_slice() else { return Value::One(f64::NAN) };
         let mut elements: Vec<Value> = Vec::new();
         let [row, column] = term.sums[..] else { return Value::One(f64::NAN) };
+        let factors: Vec<&Factor> = term.factors.iter().collect();
         for i in 0..self.world.size(row) {
             for j in 0..self.world.size(column) {
                 self.place(row, Place::One(i));
                 self.place(column, Place::One(j));
-                elements.push(times(self.product(&term.factors), Value::One(term.coefficient.0)));
+                elements.push(times(self.product(&factors), Value::One(term.coefficient.0)));
             }
         }
         self.clear(row);
