@@ -102,8 +102,8 @@ pub struct Block {
     pub classes: Option<LetterId>,
     /// Rows of weight: an entropy and a prior are multiplied by it.
     pub multiplicity: Vec<Atom>,
-    /// Where there are entries, of data that have none elsewhere (`i != j`, `i < j`). A copy without an entry stands in no term: its
-    /// coefficients are 0, and it has no factor.
+    /// Where there are entries, of data that have none elsewhere (`i != j`, `i < j`). A copy without an entry stands in no term, and has no entropy:
+    /// its place holds 0, and no update moves it.
     pub exists: Option<Atom>,
     /// A bound asked for by name (`by lee_seung`), if any.
     pub by: Option<BoundId>,

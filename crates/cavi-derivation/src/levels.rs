@@ -5,24 +5,31 @@
 //! stays what it is, for every c, if its derivative vanishes identically: `sum_a u_a sum_e dL / da_e = 0`, over the elements e of each a. These
 //! derivatives are taken in symbols; a vector u on which they vanish is found by elimination, a term of the canonical sums a row.
 //! So of differences `d[i] - d[j]` it is u = 1, and of `mu + a[g]` it is (1, -1). The log-densities of the variables' own statements alone
-//! depend on c, and the bound is raised by the best one (`accelerate = auto`): coordinate ascent moves the variables one after another, each held by the
-//! others, and takes as many sweeps as data are more precise than priors.
+//! depend on c, and the bound is raised by the best one (`accelerate = auto`). Coordinate ascent moves the variables one after another, each held by the
+//! others, and takes the more sweeps the more precise data are than priors.
+//!
+//! A prior that reads another of the variables has to stay what it is as well: with `a[g] ~ Normal(m, 1)` beside `mu + a[g]` there are the shift (1, -1)
+//! of a and mu, which m holds, and that of a, m and mu. Where each position of an axis has a level of its own, as each j in `d[g, j] - d[h, j]`, one number for all
+//! would say little, and there is no shift.
 //!
 //! # Source
 //! Gelfand, Sahu and Carlin (1995), Efficient parametrisations for normal linear mixed models; Liu and Wu (1999), parameter expansion.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{differentiate, distribute};
 use cavi_algebra::{
-    ArrayId, ArrayKind, Block, BlockId, Coefficient, Equations, Mode, Shift, Sum, Support, Symbols, Term,
+    ArrayId, ArrayKind, Atom, AxisId, Block, BlockId, Coefficient, Equations, LetterId, Mode, Shift,
+    Subscript, Sum, Support, Symbols, Term, dedup,
 };
 
-/// How many variables may move together.
-const TOGETHER: usize = 3;
-/// Of more variables than this only pairs are tried.
+/// Of more variables than this no three are tried together: they have too many choices.
 const MANY: usize = 12;
+/// In a statement that reads more of them than this no two are.
+const VERY_MANY: usize = 64;
+/// The letters that a row sums have names from here on, which no program has as many letters for.
+const NAMES: usize = 1 << 24;
 /// Coefficients below this are left by rounding.
 const ROUNDING: f64 = 1e-9;
 
@@ -30,26 +37,68 @@ const ROUNDING: f64 = 1e-9;
 pub fn shifts(equations: &Equations) -> Vec<Shift> {
     let ids = (0..equations.blocks.len()).map(BlockId::from);
     let candidates: Vec<ArrayId> = ids.filter_map(|id| moves_alone(equations, equations.block(id))).collect();
-    let mut slopes = Slopes { equations, symbols: equations.symbols.clone(), known: BTreeMap::new() };
-    let most = if candidates.len() > MANY { TOGETHER - 1 } else { TOGETHER };
+    let mut slopes = Slopes {
+        equations,
+        symbols: equations.symbols.clone(),
+        readers: readers(equations, &candidates),
+        known: BTreeMap::new(),
+    };
     let mut found: Vec<Shift> = Vec::new();
-    for size in 1..=most.min(candidates.len()) {
-        for_each_choice(candidates.len(), size, &mut |places| {
-            let chosen: Vec<ArrayId> = places.iter().map(|place| candidates[*place]).collect();
-            let holds = |own: &Shift| own.moves.iter().all(|(array, _)| chosen.contains(array));
-            if found.iter().any(holds) {
-                return;
+    for chosen in choices(&candidates, &slopes.readers) {
+        if let Some(moves) = slopes.vanish_along(&chosen) {
+            found.push(Shift { moves });
+            let all = found.iter().map(|own| own.moves.iter().copied().collect()).collect();
+            if dependence(all).is_some() {
+                found.pop();
             }
-            if let Some(moves) = slopes.vanish_along(&chosen) {
-                found.push(Shift { moves });
-                let all = found.iter().map(|own| own.moves.iter().copied().collect()).collect();
-                if dependence(all).is_some() {
-                    found.pop();
-                }
-            }
-        });
+        }
     }
     found
+}
+
+/// For each variable the statements that read it, its own included.
+fn readers(equations: &Equations, candidates: &[ArrayId]) -> BTreeMap<ArrayId, BTreeSet<usize>> {
+    fn gather(sum: &Sum, found: &mut BTreeSet<ArrayId>) {
+        for factor in sum.terms.iter().flat_map(|term| &term.factors) {
+            if let Atom::Value(array, _) = &factor.atom {
+                found.insert(*array);
+            }
+            factor.atom.nested().into_iter().for_each(|inner| gather(inner, found));
+        }
+    }
+    let mut readers: BTreeMap<ArrayId, BTreeSet<usize>> =
+        candidates.iter().map(|array| (*array, BTreeSet::new())).collect();
+    for (place, statement) in equations.statements.iter().enumerate() {
+        let mut read = BTreeSet::new();
+        gather(&statement.log_density, &mut read);
+        for array in read {
+            readers.entry(array).and_modify(|own| _ = own.insert(place));
+        }
+    }
+    readers
+}
+
+/// The variables that may move together, few before many: each alone, two that a statement reads together, any three of a few.
+fn choices(candidates: &[ArrayId], readers: &BTreeMap<ArrayId, BTreeSet<usize>>) -> Vec<Vec<ArrayId>> {
+    let mut choices: Vec<Vec<ArrayId>> = candidates.iter().map(|own| vec![*own]).collect();
+    let mut read: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (number, array) in candidates.iter().enumerate() {
+        readers[array].iter().for_each(|place| read.entry(*place).or_default().push(number));
+    }
+    let mut pairs: BTreeSet<[usize; 2]> = BTreeSet::new();
+    for own in read.values().filter(|own| own.len() <= VERY_MANY) {
+        let each = own.iter().enumerate();
+        pairs.extend(each.flat_map(|(place, first)| own[place + 1..].iter().map(|second| [*first, *second])));
+    }
+    choices.extend(pairs.into_iter().map(|pair| pair.map(|number| candidates[number]).to_vec()));
+    if candidates.len() <= MANY {
+        for (first, a) in candidates.iter().enumerate() {
+            for (second, b) in candidates.iter().enumerate().skip(first + 1) {
+                choices.extend(candidates[second + 1..].iter().map(|c| vec![*a, *b, *c]));
+            }
+        }
+    }
+    choices
 }
 
 /// The variable of a block whose factor stays of its family where a number is added to all elements, or of a point.
@@ -61,22 +110,9 @@ fn moves_alone(equations: &Equations, block: &Block) -> Option<ArrayId> {
         Mode::Point => true,
         Mode::Fixed | Mode::Implicit => false,
     };
+    // A copy of weight 0 keeps what it has.
+    let moves = moves && !block.is_weighed();
     (moves && own.kind == ArrayKind::Latent && own.support == Support::Real).then_some(member)
-}
-
-/// Calls `visit` with every choice of so many of the first numbers, in ascending order.
-fn for_each_choice(of: usize, size: usize, visit: &mut dyn FnMut(&[usize])) {
-    fn go(of: usize, size: usize, chosen: &mut Vec<usize>, visit: &mut dyn FnMut(&[usize])) {
-        if chosen.len() == size {
-            return visit(chosen);
-        }
-        for next in chosen.last().map_or(0, |last| last + 1)..of {
-            chosen.push(next);
-            go(of, size, chosen, visit);
-            chosen.pop();
-        }
-    }
-    go(of, size, &mut Vec::new(), visit);
 }
 
 /// A term of the derivative of a statement, its number apart.
@@ -86,60 +122,148 @@ type Row = (usize, Term);
 struct Slopes<'e> {
     equations: &'e Equations,
     symbols: Symbols,
+    /// See [`readers`].
+    readers: BTreeMap<ArrayId, BTreeSet<usize>>,
     /// Those worked out; `None` where there is none in symbols.
-    known: BTreeMap<(ArrayId, usize), Option<Sum>>,
+    known: BTreeMap<(ArrayId, usize, Option<(AxisId, LetterId)>), Option<Sum>>,
 }
 
 impl Slopes<'_> {
     /// For each variable what is added to it while c is added to the first, where all statements but their own stay what they are and one reads
     /// each of them.
     fn vanish_along(&mut self, chosen: &[ArrayId]) -> Option<Vec<(ArrayId, f64)>> {
-        let statements = &self.equations.statements;
-        let others: Vec<usize> =
-            (0..statements.len()).filter(|place| !chosen.contains(&statements[*place].target)).collect();
-        let reads =
-            |array: &ArrayId| others.iter().any(|place| statements[*place].log_density.mentions(*array));
-        if !chosen.iter().all(reads) {
+        let others = self.others(chosen);
+        let is_read = |array: &ArrayId| others.iter().any(|place| self.readers[array].contains(place));
+        if !chosen.iter().all(is_read) {
             return None;
         }
-        let mut columns: Vec<BTreeMap<Row, f64>> = Vec::new();
+        let moves = dependence(self.columns(chosen, None)?)?;
+        let first = moves[0];
+        let all_move = moves.iter().all(|own| own.abs() > ROUNDING);
+        let moves: Vec<_> = chosen.iter().copied().zip(moves.iter().map(|own| own / first)).collect();
+        (all_move && !self.is_by_position(&moves)).then_some(moves)
+    }
+
+    /// How many of the variables a statement reads.
+    fn read_in(&self, chosen: &[ArrayId], place: usize) -> usize {
+        chosen.iter().filter(|array| self.readers[array].contains(&place)).count()
+    }
+
+    /// The statements that have to stay what they are: all that read one of the variables, but for priors that read none of the others.
+    fn others(&self, chosen: &[ArrayId]) -> BTreeSet<usize> {
+        let may_change = |place: &usize| {
+            chosen.contains(&self.equations.statements[*place].target) && self.read_in(chosen, *place) == 1
+        };
+        let all = chosen.iter().flat_map(|array| self.readers[array].iter().copied());
+        all.filter(|place| !may_change(place)).collect()
+    }
+
+    /// For each variable its slopes in these statements, as [`Slopes::slope`] has them; `None` where one has no derivative in symbols.
+    fn columns(
+        &mut self,
+        chosen: &[ArrayId],
+        at: Option<(AxisId, LetterId)>,
+    ) -> Option<Vec<BTreeMap<Row, f64>>> {
+        let others = self.others(chosen);
+        let mut columns = Vec::new();
         for array in chosen {
             let mut column = BTreeMap::new();
             for place in &others {
-                for mut term in self.slope(*array, *place)?.terms {
-                    let value = std::mem::replace(&mut term.coefficient, Coefficient(1.0)).0;
-                    *column.entry((*place, term)).or_default() += value;
+                for term in self.slope(*array, *place, at)?.terms {
+                    let value = term.coefficient.0;
+                    *column.entry((*place, self.row(term))).or_default() += value;
                 }
             }
             columns.push(column);
         }
-        let moves = dependence(columns)?;
-        let first = moves[0];
-        let all_move = moves.iter().all(|own| own.abs() > ROUNDING);
-        all_move.then(|| chosen.iter().copied().zip(moves.iter().map(|own| own / first)).collect())
+        Some(columns)
     }
 
-    /// The derivative of a statement's log-density by what is added to all elements of a variable.
-    fn slope(&mut self, array: ArrayId, statement: usize) -> Option<Sum> {
-        if let Some(known) = self.known.get(&(array, statement)) {
+    /// The derivative of a statement's log-density by what is added to all elements of a variable; or to those at a position of an axis, the
+    /// letter of which is then free in it.
+    fn slope(&mut self, array: ArrayId, statement: usize, at: Option<(AxisId, LetterId)>) -> Option<Sum> {
+        if let Some(known) = self.known.get(&(array, statement, at)) {
             return known.clone();
         }
         let density = &self.equations.statements[statement].log_density;
-        let letters = self.symbols.array(array).letters.clone();
+        let mut letters = self.symbols.array(array).letters.clone();
+        let mut sums = Vec::new();
+        for letter in &mut letters {
+            match at.filter(|(axis, _)| self.symbols.letter(*letter).axis == *axis) {
+                Some((_, free)) => *letter = free,
+                None => sums.extend(self.symbols.lineage(*letter)),
+            }
+        }
+        let all = Term { sums: dedup(sums), ..Term::number(1.0) };
         let of_element = differentiate(&mut self.symbols, density, array, &letters);
         let slope = of_element.map(|own| {
-            let mut sums = Vec::new();
-            for letter in letters.iter().flat_map(|own| self.symbols.lineage(*own)) {
-                if !sums.contains(&letter) {
-                    sums.push(letter);
-                }
-            }
-            let all = Term { sums, ..Term::number(1.0) };
             let sum = distribute(&mut self.symbols, &all, &own);
             canonical(&mut self.symbols, &sum)
         });
-        self.known.insert((array, statement), slope.clone());
+        self.known.insert((array, statement, at), slope.clone());
         slope
+    }
+
+    /// Whether every position of some axis has a level of its own: a number for each may be added, and not only the same for all.
+    fn is_by_position(&mut self, moves: &[(ArrayId, f64)]) -> bool {
+        let axes = |array: ArrayId| -> Vec<AxisId> {
+            let letters = &self.symbols.array(array).letters;
+            letters.iter().map(|letter| self.symbols.letter(*letter).axis).collect()
+        };
+        let is_once =
+            |axis: &AxisId, array: ArrayId| axes(array).iter().filter(|own| *own == axis).count() == 1;
+        let shared: Vec<AxisId> = axes(moves[0].0)
+            .into_iter()
+            .filter(|axis| self.symbols.axis(*axis).parent.is_none())
+            .filter(|axis| moves.iter().all(|(array, _)| is_once(axis, *array)))
+            .collect();
+        let chosen: Vec<ArrayId> = moves.iter().map(|(array, _)| *array).collect();
+        shared.into_iter().any(|axis| {
+            let free = self.symbols.fresh_on(axis);
+            let columns = self.columns(&chosen, Some((axis, free)));
+            columns.is_some_and(|columns| {
+                let mut total: BTreeMap<Row, f64> = BTreeMap::new();
+                for (column, (_, share)) in columns.into_iter().zip(moves) {
+                    column
+                        .into_iter()
+                        .for_each(|(row, value)| *total.entry(row).or_default() += share * value);
+                }
+                total.values().all(|value| value.abs() <= ROUNDING)
+            })
+        })
+    }
+}
+
+impl Slopes<'_> {
+    /// A term without its number, the letters that it sums in names that depend on their axes and their order alone.
+    fn row(&self, mut term: Term) -> Term {
+        term.coefficient = Coefficient(1.0);
+        let mut met: Vec<LetterId> = Vec::new();
+        term.visit_subscripts(&mut |subscript| subscript.letters(&mut met));
+        let rank = |letter: &LetterId| {
+            let axis = self.symbols.letter(*letter).axis;
+            (self.symbols.lineage(*letter).len(), axis, met.iter().position(|own| own == letter))
+        };
+        let mut letters = term.sums.clone();
+        letters.sort_by_key(rank);
+        let own = |number: usize| LetterId::from(NAMES + number);
+        for (number, letter) in letters.iter().enumerate() {
+            term.factors.iter_mut().for_each(|factor| {
+                factor.atom.map_subscripts(&mut |subscript| renamed(subscript, *letter, own(number)));
+            });
+        }
+        term.sums = (0..letters.len()).map(own).collect();
+        term.factors.sort();
+        term
+    }
+}
+
+/// Puts a letter in the place of another.
+fn renamed(subscript: &mut Subscript, from: LetterId, to: LetterId) {
+    match subscript {
+        Subscript::Letter(own) if *own == from => *own = to,
+        Subscript::Letter(_) => {}
+        Subscript::Index(_, inner) => inner.iter_mut().for_each(|own| renamed(own, from, to)),
     }
 }
 

@@ -72,6 +72,54 @@ fn what_is_added_to_one_is_taken_from_others() {
 }
 
 #[test]
+fn a_level_may_stand_above_or_beside_groups() {
+    let ragged = |rest: &str, expected: &[&[(&str, f64)]]| {
+        let head = "axis school[s]\naxis class[c] in school[s]\ndata y[s, c] : real, absent = NA\nmu ~ Normal(0, sd = 10)\n\
+            u[s] ~ Normal(0, sd = 2)\n";
+        let found = shifts(&format!("{head}{rest}"));
+        let expected: Vec<Vec<(String, f64)>> = expected
+            .iter()
+            .map(|own| own.iter().map(|(name, share)| ((*name).to_owned(), *share)).collect())
+            .collect();
+        assert_eq!(found, expected, "{rest}");
+    };
+    ragged("y[s, c] ~ Normal(mu + u[s], sd = 1)\n", &[&[("mu", 1.0), ("u", -1.0)]]);
+    ragged(
+        "v[s, c] ~ Normal(0, sd = 1)\ny[s, c] ~ Normal(mu + u[s] + v[s, c], sd = 1)\n",
+        &[&[("mu", 1.0), ("u", -1.0)], &[("mu", 1.0), ("v", -1.0)]],
+    );
+}
+
+#[test]
+fn levels_of_each_position_are_none_of_all() {
+    let each = |rest: &str| {
+        let head = "axis line[n]\naxis group[g]\naxis item[j]\ndata y[n, j] : real\ndata p[n] : index group\ndata o[n] : index group\n\
+            d[g, j] ~ Normal(0, sd = 5)\n";
+        shifts(&format!("{head}{rest}"))
+    };
+    assert!(each("y[n, j] ~ Normal(d[p[n], j] - d[o[n], j], sd = 1)\n").is_empty());
+    assert!(
+        each("m[j] ~ Normal(0, sd = 1)\ny[n, j] ~ Normal(m[j] + d[p[n], j] + d[o[n], j], sd = 1)\n")
+            .is_empty()
+    );
+    // One number for all items.
+    let one = each("m ~ Normal(0, sd = 1)\ny[n, j] ~ Normal(m + d[p[n], j] + d[o[n], j], sd = 1)\n");
+    assert_eq!(one, [[("d".to_owned(), 1.0), ("m".to_owned(), -2.0)]]);
+}
+
+#[test]
+fn a_mean_moves_with_those_that_it_is_the_mean_of() {
+    check(
+        "m ~ Normal(0, sd = 9)\nb[h] ~ Normal(m, sd = 1)\nk ~ Normal(0, sd = 9)\ny[n] ~ Normal(k + b[r[n]] + a[p[n]] * x[n], sd = 1)\n",
+        &[&[("b", 1.0), ("k", -1.0)], &[("m", 1.0), ("b", 1.0), ("k", -1.0)]],
+    );
+    check(
+        "m ~ Normal(0, sd = 9)\nb[h] ~ Normal(m, sd = 1)\ndata t[n] : index house\ny[n] ~ Normal(b[r[n]] - b[t[n]] + a[p[n]], sd = 1)\n",
+        &[&[("b", 1.0)], &[("m", 1.0), ("b", 1.0)]],
+    );
+}
+
+#[test]
 fn what_data_see_has_its_level() {
     check("y[n] ~ Normal(a[p[n]], sd = 1)\n", &[]);
     check("y[n] ~ Normal(x[n] * a[p[n]], sd = 1)\n", &[]);
@@ -80,7 +128,7 @@ fn what_data_see_has_its_level() {
     // The mean of a prior, whose level that of the others has.
     check(
         "m ~ Normal(0, sd = 1)\nb[h] ~ Normal(m, sd = 1)\ny[n] ~ Normal(b[r[n]] + a[p[n]], sd = 1)\n",
-        &[&[("a", 1.0), ("b", -1.0)]],
+        &[&[("a", 1.0), ("b", -1.0)], &[("a", 1.0), ("m", -1.0), ("b", -1.0)]],
     );
     check("m ~ Normal(0, sd = 1)\nb[h] ~ Normal(m, sd = 1)\ny[n] ~ Normal(b[r[n]] * a[p[n]], sd = 1)\n", &[]);
 }

@@ -53,7 +53,11 @@ impl Observed {
                 rest /= size;
             }
             let subscripts: Vec<usize> = from.iter().map(|place| at[*place]).collect();
-            let (value, seen) = array.entry(&shape, &subscripts);
+            // What a restriction leaves out counts as observed to be 0, as sums read it.
+            let (value, seen) = match symbols.array(*member).has_entry(&subscripts) {
+                true => array.entry(&shape, &subscripts),
+                false => (0.0, true),
+            };
             observed.values[entry] = value;
             observed.held[entry] = seen;
             observed.seen[entry / width] &= seen;

@@ -2,15 +2,17 @@
 //!
 //! # Derivation
 //! Where `m_a + u_a c` stands for the means `m_a` of the factors, entropies stay, and so do all expected log-densities but those of the
-//! variables' own statements. In c these are quadratic: `F(c) = F(0) + g c - h c^2 / 2`, with its greatest value at `c = g / h`. With the bound at
-//! c = 0, t and -t, `g / h = t (F(t) - F(-t)) / (2 (2 F(0) - F(t) - F(-t)))`. A prior that is not quadratic has its bound compared all the same:
-//! what does not raise it is not done.
+//! variables' own statements. Where these are Normal they are quadratic in c: `F(c) = F(0) + g c - h c^2 / 2`, with its greatest value at
+//! `c = g / h`. With the bound at c = 0, t and -t, `g / h = t (F(t) - F(-t)) / (2 (2 F(0) - F(t) - F(-t)))`. Where they are others, this is a step towards
+//! the best number; the bound is compared, and a step that does not raise it is not done.
 //!
-//! t is so long that the bound's change is more than what its digits hide.
+//! t is so long that the bound's change is more than what its digits hide. This takes four evaluations of the bound where the first t is right. Points have no
+//! standard deviation, and a level of points alone is moved, and not warned about.
 
-use cavi_algebra::{BlockId, Equations, Mode, Shift, Statistic};
+use cavi_algebra::{ArrayId, BlockId, Equations, Mode, Shift, Statistic};
 use cavi_executor::{Bound, Layout, Runner};
 use cavi_families::{Extent, posterior, views};
+use cavi_model::Model;
 use cavi_syntax::Diagnostic;
 
 /// Of the absolute values of the bound, the share that a change has to have.
@@ -46,55 +48,66 @@ pub(crate) fn settle(executor: &mut Runner<'_>, shift: &Shift, blocks: &[BlockId
     }
 }
 
-/// Warnings about levels that a run has not found: the best number to add is far from 0 beside the standard deviations of the factors that
-/// a reader sees.
+/// A warning about the level that a run has found least: the best number to add is far from 0 beside the standard deviations of the factors that a
+/// reader sees.
 pub(crate) fn not_found(
-    model: &cavi_model::Model,
+    model: &Model,
     bound: &Bound,
     executor: &mut Runner<'_>,
     elbo: f64,
     may_move: &dyn Fn(BlockId) -> bool,
-) -> Vec<Diagnostic> {
+) -> Option<Diagnostic> {
     let equations = executor.equations();
-    let mut found = Vec::new();
+    let mut farthest: Option<(f64, f64, &Shift)> = None;
     for shift in &equations.shifts {
         let Some(places) = places(executor, shift, may_move) else { continue };
         let Some((by, _)) = best(executor, &places, elbo) else { continue };
-        let seen =
-            places.iter().filter_map(|place| Some(place.share.abs() / deviation(equations, bound, place)?));
-        let far = by.abs() * seen.fold(0.0, f64::max);
-        if far < FAR {
-            continue;
+        let of = |place: &Place| Some((by * place.share).abs() / deviation(equations, bound, place)?);
+        let far = places.iter().filter_map(of).fold(0.0, f64::max);
+        if far >= FAR && farthest.is_none_or(|(known, ..)| far > known) {
+            farthest = Some((far, by, shift));
         }
-        let names: Vec<&str> =
-            shift.moves.iter().map(|(array, _)| equations.symbols.array(*array).name.as_str()).collect();
-        let (levels, whose, factors) = match names.len() {
-            1 => ("the level", "its prior fixes", "its factor"),
-            _ => ("the levels", "their priors fix", "their factors"),
-        };
-        let moved = |(place, (_, share)): (usize, &(_, f64))| {
-            let by = by * share;
-            let way = if by > 0.0 { "higher" } else { "lower" };
-            let should = if place == 0 { " should be" } else { "" };
-            format!("`{}`{should} {} {way}", names[place], short(by.abs()))
-        };
-        let moves: Vec<String> = shift.moves.iter().enumerate().map(moved).collect();
-        let message = format!(
-            "the fit ended before it found {levels} of {}, which only {whose}: {}, {} standard deviations of {factors}",
-            crate::bind::list(&names),
-            moves.join(" and "),
-            short(far),
-        );
-        let mut warning = Diagnostic::warning("W0812", message);
-        if let Some(statement) = model.statement_of(shift.moves[0].0) {
-            warning =
-                warning.at(statement.span, "this prior would be higher there, and nothing else would change");
-        }
-        found.push(warning.help(
-            "write `--accelerate auto`, which moves levels at once, or ask for more sweeps with a smaller `--tol`",
-        ));
     }
-    found
+    farthest.map(|(far, by, shift)| warning(model, equations, (far, by), shift))
+}
+
+fn warning(model: &Model, equations: &Equations, (far, by): (f64, f64), shift: &Shift) -> Diagnostic {
+    let name = |array: ArrayId| format!("`{}`", equations.symbols.array(array).name);
+    let names: Vec<String> = shift.moves.iter().map(|(array, _)| name(*array)).collect();
+    let (levels, whose) = match names.len() {
+        1 => ("the level", "its prior fixes"),
+        _ => ("the levels", "their priors fix"),
+    };
+    let moved = |(place, (_, share)): (usize, &(_, f64))| {
+        let by = by * share;
+        let way = if by > 0.0 { "higher" } else { "lower" };
+        let should = if place == 0 { " should be" } else { "" };
+        format!("{}{should} {} {way}", names[place], short(by.abs()))
+    };
+    let moves: Vec<String> = shift.moves.iter().enumerate().map(moved).collect();
+    let message = format!(
+        "the fit ended before it found {levels} of {}, which only {whose}: {}, {} standard deviations of a factor",
+        joined(&names),
+        joined(&moves),
+        short(far),
+    );
+    let warning = Diagnostic::warning("W0812", message).help(
+        "write `--accelerate auto`, which moves levels at once, or ask for more sweeps with a smaller `--tol`",
+    );
+    match model.statement_of(shift.moves[0].0) {
+        Some(statement) => {
+            warning.at(statement.span, "nothing but priors would change, and the bound be higher")
+        }
+        None => warning,
+    }
+}
+
+/// `a, b and c`
+fn joined(parts: &[String]) -> String {
+    match parts {
+        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+        _ => parts.concat(),
+    }
 }
 
 /// A number as a message has it.
@@ -165,14 +178,14 @@ fn vertex(here: f64, mut step: f64, at: &mut dyn FnMut(f64) -> f64) -> Option<f6
     None
 }
 
-/// The root of the mean variance of the elements of a factor; `None` of a point.
+/// The least standard deviation of an element of a factor; `None` of a point.
 fn deviation(equations: &Equations, bound: &Bound, place: &Place) -> Option<f64> {
     let block = equations.block(place.block);
     if block.mode == Mode::Point {
         return None;
     }
     let family = posterior(block.family);
-    let missing = |array: cavi_algebra::ArrayId| {
+    let missing = |array: ArrayId| {
         bound.arrays[array.index()].as_ref().is_some_and(cavi_executor::BoundArray::has_missing)
     };
     let layout = Layout::new(equations, bound, block, &missing);
@@ -188,8 +201,8 @@ fn deviation(equations: &Equations, bound: &Bound, place: &Place) -> Option<f64>
         }
         _ => covariances,
     };
-    let mean = variances.iter().sum::<f64>() / variances.len().max(1) as f64;
-    (mean > 0.0).then(|| mean.sqrt())
+    let least = variances.into_iter().filter(|variance| *variance > 0.0).reduce(f64::min);
+    least.map(f64::sqrt)
 }
 
 #[cfg(test)]

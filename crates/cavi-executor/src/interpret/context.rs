@@ -190,7 +190,11 @@ impl<'a> Context<'a> {
                 let mut subscripts = vec![0; plates.len() + slices.len()];
                 home.plates.iter().zip(&plates).for_each(|(dimension, at)| subscripts[*dimension] = *at);
                 home.slices.iter().zip(&slices).for_each(|(dimension, at)| subscripts[*dimension] = *at);
-                self.observed(*member, &subscripts).then(|| self.datum(*member, &subscripts))
+                // What a restriction leaves out counts as observed to be 0, as sums read it.
+                match self.symbols().array(*member).has_entry(&subscripts) {
+                    true => self.observed(*member, &subscripts).then(|| self.datum(*member, &subscripts)),
+                    false => Some(0.0),
+                }
             });
             elements.collect()
         };

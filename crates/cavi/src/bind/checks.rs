@@ -90,14 +90,11 @@ pub(super) fn missing_on_the_right(
         }
         let place = first.map_or_else(String::new, |first| format!(" (the first is {})", at(id, &first)));
         match model.statement_of(id) {
-            // What a restriction leaves out is no unknown: it counts as observed to be 0, as sums read it.
-            Some(statement) if array.restriction.is_some() && statement.family.latent() == Some(Support::Real) => {
-                if let Some(own) = arrays[id.index()].as_mut() {
-                    *own = restricted(array, own, &sizes);
-                    latent.push(id);
-                }
-            }
-            Some(statement) if array.restriction.is_some() && statement.family.latent().is_some() => {
+            // What a restriction leaves out is read as 0, which no other family has.
+            Some(statement)
+                if array.restriction.is_some()
+                    && statement.family.latent().is_some_and(|support| support != Support::Real) =>
+            {
                 let message = format!(
                     "`{name}` has missing entries{place}, stands on a right-hand side, and has entries that do not exist by its restriction"
                 );
@@ -116,17 +113,6 @@ pub(super) fn missing_on_the_right(
         }
     }
     latent
-}
-
-/// The same array with a place for every cell: those without an entry by its restriction are observed to be 0.
-fn restricted(array: &Array, bound: &BoundArray, sizes: &[usize]) -> BoundArray {
-    let cells: usize = sizes.iter().product();
-    let entry = |cell: usize| {
-        let at = position(cell, sizes);
-        if array.has_entry(&at) { bound.entry(sizes, &at) } else { (0.0, true) }
-    };
-    let (values, observed): (Vec<f64>, Vec<bool>) = (0..cells).map(entry).unzip();
-    BoundArray::Dense { values: values.into(), observed: Some(observed) }
 }
 
 /// The position in each dimension of a cell in C order.

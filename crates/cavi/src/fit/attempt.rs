@@ -305,7 +305,7 @@ impl Context<'_> {
         let is_whole = done > 0 && failure.is_none() && !interrupted;
         let not_found = match is_whole {
             true => crate::levels::not_found(self.model, bound, &mut executor, elbo, &may_move),
-            false => Vec::new(),
+            false => None,
         };
         Ok(Attempt {
             not_found,
@@ -355,7 +355,7 @@ impl Context<'_> {
         };
         let sweeps = trace.last().map_or(0, |row| row.sweep as u64);
         Ok(Attempt {
-            not_found: Vec::new(),
+            not_found: None,
             run: Run { seed: self.seed(restart), sweeps, converged, elbo, failure: None },
             parameters: Parameters { blocks: Vec::new() },
             trace: trace.to_vec(),

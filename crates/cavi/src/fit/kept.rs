@@ -18,7 +18,7 @@ pub(super) struct Attempt {
     /// Why it ended early, after at least one whole sweep.
     pub(super) failure: Option<Diagnostic>,
     /// What is said of its end, if it is the one that is kept.
-    pub(super) not_found: Vec<Diagnostic>,
+    pub(super) not_found: Option<Diagnostic>,
 }
 
 impl Attempt {
