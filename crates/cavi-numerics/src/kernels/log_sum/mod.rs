@@ -41,7 +41,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use smallvec::SmallVec;
 
 use super::pattern::{self, Pattern};
-use crate::ahead;
+use crate::ahead::ask_for;
 use crate::{InstructionSet, Threads, instruction_set};
 
 /// The rows `G_i[., k]` of one mode: row `index` begins at `index * stride`.
@@ -164,21 +164,20 @@ impl Scratch {
     }
 }
 
-/// The stack of a thread that waits for pages and does nothing else.
-const WAITING_STACK: usize = 1 << 16;
+/// The stack of a thread that asks for pages and does nothing else.
+const ASKING_STACK: usize = 1 << 16;
 
 impl LogSum<'_> {
-    /// Brings what a pass reads of these entries: asks for all of it, and waits for one part after another.
-    fn bring(&self, entries: Range<usize>) {
-        let columns =
-            (0..self.pattern.modes()).filter_map(|mode| self.pattern.column(mode).get(entries.clone()));
-        let columns: SmallVec<[&[u32]; 4]> = columns.collect();
-        let all = [Some(self.weights), self.addends, self.offsets, self.ratios];
-        let values = || all.into_iter().flatten().map(|own| &own[entries.clone()]);
-        columns.iter().for_each(|own| ahead::ask_for(own));
-        values().for_each(ahead::ask_for);
-        columns.iter().for_each(|own| ahead::wait_for(own));
-        values().for_each(ahead::wait_for);
+    /// Asks for what a pass reads of these entries.
+    fn ask_for(&self, entries: Range<usize>) {
+        for mode in 0..self.pattern.modes() {
+            if let Some(own) = self.pattern.column(mode).get(entries.clone()) {
+                ask_for(own);
+            }
+        }
+        for own in [Some(self.weights), self.addends, self.offsets, self.ratios].into_iter().flatten() {
+            ask_for(&own[entries.clone()]);
+        }
     }
 }
 
@@ -269,10 +268,10 @@ fn log_sum_on(
                 std::thread::scope(|scope| {
                     let ahead = |chunk: usize, slab: usize| {
                         let slabs = slab + usize::from(slab > 0)..grid.slabs().min(slab + 2);
-                        let bring = move |slab| input.bring(grid.entries_of(chunk, slab));
-                        let thread = std::thread::Builder::new().stack_size(WAITING_STACK);
+                        let ask = move |slab| input.ask_for(grid.entries_of(chunk, slab));
+                        let thread = std::thread::Builder::new().stack_size(ASKING_STACK);
                         // Where there is no thread to be had, pages come when they are needed.
-                        let _ = thread.spawn_scoped(scope, move || slabs.for_each(bring));
+                        let _ = thread.spawn_scoped(scope, move || slabs.for_each(ask));
                     };
                     rounds::visit(grid, &mut tasks, threads, ahead, visit);
                 });
