@@ -256,12 +256,13 @@ fn data(model: &Model, bound: &Bound, id: ArrayId, shape: Shape, rng: &mut ChaCh
     let sliced =
         model.statements.iter().any(|statement| statement.target == id && !statement.slices.is_empty());
     let may_miss = array.absent.missing && !sliced && !on_the_right(model, id);
+    // Where missing entries are latent, what a restriction leaves out counts as observed to be 0, as it does in a fit.
+    let is_partly_latent = may_miss && array.restriction.is_some() && is_read(model, id);
     let (mut values, mut seen, mut exists) = (Vec::new(), Vec::new(), Vec::new());
     for place in 0..size {
         let value = number(array.support, bound, shape.scale, rng);
         let there = restricted(array, &sizes, place);
-        // What a restriction leaves out counts as observed to be 0, as it does where data are bound.
-        let observed = !(may_miss && rng.random::<f64>() < shape.missing) || !there;
+        let observed = !(may_miss && rng.random::<f64>() < shape.missing) || is_partly_latent && !there;
         values.push(if there && observed { value } else { 0.0 });
         seen.push(observed);
         exists.push(there);
@@ -269,9 +270,7 @@ fn data(model: &Model, bound: &Bound, id: ArrayId, shape: Shape, rng: &mut ChaCh
     if let Some((row, column)) = sides_of_matrix(model, id).filter(|_| array.support == Support::Real) {
         positive_definite(&mut values, &sizes, row, column, rng);
     }
-    // Where missing entries are latent, so are those of each cell that exists.
-    let is_filled_out = array.restriction.is_some() && may_miss && is_read(model, id);
-    let may_be_sparse = !sizes.is_empty() && (array.absent.zero || may_miss) && !is_filled_out;
+    let may_be_sparse = !sizes.is_empty() && (array.absent.zero || may_miss) && !is_partly_latent;
     if !(shape.sparse && may_be_sparse) {
         return BoundArray::Dense { values: values.into(), observed: seen.contains(&false).then_some(seen) };
     }

@@ -148,7 +148,7 @@ fn best(executor: &mut Runner<'_>, places: &[Place], elbo: f64) -> Option<(f64, 
         let gain = at(by) - elbo;
         (gain > 0.0 && gain.is_finite()).then_some((by, gain))
     });
-    put(executor, places, 0.0);
+    places.iter().for_each(|place| executor.replace(place.block, place.here.clone()));
     found
 }
 
