@@ -118,6 +118,9 @@ fn moves_alone(equations: &Equations, block: &Block) -> Option<ArrayId> {
 /// A term of the derivative of a statement, its number apart.
 type Row = (usize, Term);
 
+/// An axis, and the letter of the position of it at which something is added; `None` where it is added everywhere.
+type At = Option<(AxisId, LetterId)>;
+
 /// The derivatives of the log-densities of statements by the level of a variable.
 struct Slopes<'e> {
     equations: &'e Equations,
@@ -125,7 +128,7 @@ struct Slopes<'e> {
     /// See [`readers`].
     readers: BTreeMap<ArrayId, BTreeSet<usize>>,
     /// Those worked out; `None` where there is none in symbols.
-    known: BTreeMap<(ArrayId, usize, Option<(AxisId, LetterId)>), Option<Sum>>,
+    known: BTreeMap<(ArrayId, usize, At), Option<Sum>>,
 }
 
 impl Slopes<'_> {
@@ -159,11 +162,7 @@ impl Slopes<'_> {
     }
 
     /// For each variable its slopes in these statements, as [`Slopes::slope`] has them; `None` where one has no derivative in symbols.
-    fn columns(
-        &mut self,
-        chosen: &[ArrayId],
-        at: Option<(AxisId, LetterId)>,
-    ) -> Option<Vec<BTreeMap<Row, f64>>> {
+    fn columns(&mut self, chosen: &[ArrayId], at: At) -> Option<Vec<BTreeMap<Row, f64>>> {
         let others = self.others(chosen);
         let mut columns = Vec::new();
         for array in chosen {
@@ -181,7 +180,7 @@ impl Slopes<'_> {
 
     /// The derivative of a statement's log-density by what is added to all elements of a variable; or to those at a position of an axis, the
     /// letter of which is then free in it.
-    fn slope(&mut self, array: ArrayId, statement: usize, at: Option<(AxisId, LetterId)>) -> Option<Sum> {
+    fn slope(&mut self, array: ArrayId, statement: usize, at: At) -> Option<Sum> {
         if let Some(known) = self.known.get(&(array, statement, at)) {
             return known.clone();
         }
