@@ -320,8 +320,8 @@ fn both_orders_of_a_pair_are_one_restriction() {
 #[test]
 fn a_sparse_covariate_stands_beside_hidden_entries() {
     let directory = scratch("networks_hidden");
-    let is_hidden = |i: usize, j: usize| (3 * i + j) % 5 == 0;
-    let value = |i: usize, j: usize| if (i + j) % 2 == 0 { ((i + j) % 3) as f64 + 1.0 } else { 0.0 };
+    let is_hidden = |i: usize, j: usize| (3 * i + j).is_multiple_of(5);
+    let value = |i: usize, j: usize| if (i + j).is_multiple_of(2) { ((i + j) % 3) as f64 + 1.0 } else { 0.0 };
     let (mut x, mut y, mut hidden) = (Vec::new(), Vec::new(), Vec::new());
     let (mut precision, mut product) = (1.0, 0.0);
     for (i, j, own) in listed() {
