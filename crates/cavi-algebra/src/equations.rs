@@ -244,11 +244,16 @@ pub struct Rotation {
 }
 
 /// Variables, each alone in its block, whose level only their own statements fix: `a + u_a c` in place of each `a`, for every number c, leaves
-/// all other statements as they are.
+/// all other statements as they are. Their own statements are quadratic in them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shift {
     /// The variables, each with its `u_a`; that of the first is 1.
     pub moves: Vec<(ArrayId, f64)>,
+    /// The axes each position of which has a number c of its own: each of the variables has each of them once, or one that counts through
+    /// its groups.
+    pub along: Vec<AxisId>,
+    /// The variables whose own statements change: those of the others read one of these, and stay what they are.
+    pub changed: Vec<ArrayId>,
 }
 
 /// A block of such vectors, with a prior of mean 0 and a diagonal precision.

@@ -302,16 +302,27 @@ fn free_scales(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
 /// A note for each variable of which data see differences alone. (That of `mu + a[g]` only the sum is seen is what such a program says, and no note.)
 fn free_levels(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
     let alone = equations.shifts.iter().filter_map(|shift| match shift.moves[..] {
-        [(array, _)] => model.statement_of(array).filter(|own| !is_flat(own.family)),
+        [(array, _)] => {
+            let statement = model.statement_of(array).filter(|own| !is_flat(own.family))?;
+            Some((statement, &shift.along))
+        }
         _ => None,
     });
     alone
-        .map(|statement| {
+        .map(|(statement, along)| {
             let name = &model.symbols.array(statement.target).name;
-            Diagnostic::note("N0706", format!("only its prior fixes the level of `{name}`"))
+            let axes: Vec<&str> = along.iter().map(|axis| model.symbols.axis(*axis).name.as_str()).collect();
+            let (each, which) = match axes.as_slice() {
+                [] => (String::new(), "all of them".to_owned()),
+                _ => {
+                    let axes = axes.join(" and ");
+                    (format!(" for each {axes}"), format!("those of one {axes}"))
+                }
+            };
+            Diagnostic::note("N0706", format!("only its prior fixes the level of `{name}`{each}"))
                 .at(
                     statement.span,
-                    "the same number added to all of them leaves the rest of the model as it is",
+                    format!("the same number added to {which} leaves the rest of the model as it is"),
                 )
                 .help(format!(
                     "read differences of `{name}`; one update after another takes many sweeps to the level: \

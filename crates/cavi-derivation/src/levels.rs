@@ -9,13 +9,17 @@
 //! others, and takes the more sweeps the more precise data are than priors.
 //!
 //! A prior that reads another of the variables has to stay what it is as well: with `a[g] ~ Normal(m, 1)` beside `mu + a[g]` there are the shift (1, -1)
-//! of a and mu, which m holds, and that of a, m and mu. Where each position of an axis has a level of its own, as each j in `d[g, j] - d[h, j]`, one number for all
-//! would say little, and there is no shift.
+//! of a and mu, which m holds, and that of a, m and mu.
+//!
+//! Each position j of an axis may have a level of its own, as in `d[g, j] - d[h, j]` or `mu[j] + a[g, j]`: `sum_a u_a sum_e dL / da_e` vanishes where
+//! e runs over the elements at j alone, for every j. The shift then has one number c for each position of every such axis together. A shift of
+//! all positions by one number is a sum of these, and is left out.
 //!
 //! # Source
 //! Gelfand, Sahu and Carlin (1995), Efficient parametrisations for normal linear mixed models; Liu and Wu (1999), parameter expansion.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::successors;
 
 use cavi_algebra::canonical::canonical;
 use cavi_algebra::rules::{differentiate, distribute};
@@ -45,15 +49,22 @@ pub fn shifts(equations: &Equations) -> Vec<Shift> {
     };
     let mut found: Vec<Shift> = Vec::new();
     for chosen in choices(&candidates, &slopes.readers) {
-        if let Some(moves) = slopes.vanish_along(&chosen) {
-            found.push(Shift { moves });
-            let all = found.iter().map(|own| own.moves.iter().copied().collect()).collect();
-            if dependence(all).is_some() {
-                found.pop();
+        if let Some(shift) = slopes.vanish_along(&chosen) {
+            let says_more =
+                |own: &&Shift| shift.along.iter().all(|axis| has_axis(equations, &own.along, *axis));
+            let known = found.iter().filter(says_more).chain([&shift]);
+            if dependence(known.map(|own| own.moves.iter().copied().collect()).collect()).is_none() {
+                found.push(shift);
             }
         }
     }
     found
+}
+
+/// Whether one of some axes is this one, or counts through its groups.
+fn has_axis(equations: &Equations, axes: &[AxisId], axis: AxisId) -> bool {
+    let parent = |axis: &AxisId| equations.symbols.axis(*axis).parent;
+    axes.iter().any(|own| successors(Some(*own), parent).any(|own| own == axis))
 }
 
 /// For each variable the statements that read it, its own included.
@@ -107,7 +118,8 @@ fn moves_alone(equations: &Equations, block: &Block) -> Option<ArrayId> {
     let own = equations.symbols.array(member);
     let moves = match block.mode {
         Mode::Distribution => cavi_families::posterior(block.family).location().is_some(),
-        Mode::Point => true,
+        // Its own statements are known as a quadratic function.
+        Mode::Point => block.ascent.as_ref().is_none_or(|own| own.own_family.is_some()),
         Mode::Fixed | Mode::Implicit => false,
     };
     // A copy of weight 0 keeps what it has.
@@ -118,8 +130,8 @@ fn moves_alone(equations: &Equations, block: &Block) -> Option<ArrayId> {
 /// A term of the derivative of a statement, its number apart.
 type Row = (usize, Term);
 
-/// An axis, and the letter of the position of it at which something is added; `None` where it is added everywhere.
-type At = Option<(AxisId, LetterId)>;
+/// The letters of the positions, one an axis, at which something is added; along other axes it is added everywhere.
+type At = [LetterId];
 
 /// The derivatives of the log-densities of statements by the level of a variable.
 struct Slopes<'e> {
@@ -128,23 +140,30 @@ struct Slopes<'e> {
     /// See [`readers`].
     readers: BTreeMap<ArrayId, BTreeSet<usize>>,
     /// Those worked out; `None` where there is none in symbols.
-    known: BTreeMap<(ArrayId, usize, At), Option<Sum>>,
+    known: BTreeMap<(ArrayId, usize, Vec<LetterId>), Option<Sum>>,
 }
 
 impl Slopes<'_> {
-    /// For each variable what is added to it while c is added to the first, where all statements but their own stay what they are and one reads
-    /// each of them.
-    fn vanish_along(&mut self, chosen: &[ArrayId]) -> Option<Vec<(ArrayId, f64)>> {
+    /// What may be added to all of these variables, where all statements but their own stay what they are and one reads each of them.
+    fn vanish_along(&mut self, chosen: &[ArrayId]) -> Option<Shift> {
         let others = self.others(chosen);
         let is_read = |array: &ArrayId| others.iter().any(|place| self.readers[array].contains(place));
         if !chosen.iter().all(is_read) {
             return None;
         }
-        let moves = dependence(self.columns(chosen, None)?)?;
+        let moves = dependence(self.columns(chosen, &[])?)?;
         let first = moves[0];
-        let all_move = moves.iter().all(|own| own.abs() > ROUNDING);
+        if moves.iter().any(|own| own.abs() <= ROUNDING) {
+            return None;
+        }
         let moves: Vec<_> = chosen.iter().copied().zip(moves.iter().map(|own| own / first)).collect();
-        (all_move && !self.is_by_position(&moves)).then_some(moves)
+        let along = self.along(&moves);
+        let reads_others = |array: &ArrayId| {
+            let own = self.equations.statements.iter().enumerate().filter(|(_, own)| own.target == *array);
+            own.map(|(place, _)| place).any(|place| self.read_in(chosen, place) > 1)
+        };
+        let changed = chosen.iter().copied().filter(|array| !reads_others(array)).collect();
+        Some(Shift { moves, along, changed })
     }
 
     /// How many of the variables a statement reads.
@@ -162,7 +181,7 @@ impl Slopes<'_> {
     }
 
     /// For each variable its slopes in these statements, as [`Slopes::slope`] has them; `None` where one has no derivative in symbols.
-    fn columns(&mut self, chosen: &[ArrayId], at: At) -> Option<Vec<BTreeMap<Row, f64>>> {
+    fn columns(&mut self, chosen: &[ArrayId], at: &At) -> Option<Vec<BTreeMap<Row, f64>>> {
         let others = self.others(chosen);
         let mut columns = Vec::new();
         for array in chosen {
@@ -178,20 +197,32 @@ impl Slopes<'_> {
         Some(columns)
     }
 
-    /// The derivative of a statement's log-density by what is added to all elements of a variable; or to those at a position of an axis, the
-    /// letter of which is then free in it.
-    fn slope(&mut self, array: ArrayId, statement: usize, at: At) -> Option<Sum> {
-        if let Some(known) = self.known.get(&(array, statement, at)) {
+    /// The derivative of a statement's log-density by what is added to the elements of a variable at some positions; their letters are free in it.
+    fn slope(&mut self, array: ArrayId, statement: usize, at: &At) -> Option<Sum> {
+        let key = (array, statement, at.to_vec());
+        if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
         let density = &self.equations.statements[statement].log_density;
         let mut letters = self.symbols.array(array).letters.clone();
         let mut sums = Vec::new();
         for letter in &mut letters {
-            match at.filter(|(axis, _)| self.symbols.letter(*letter).axis == *axis) {
-                Some((_, free)) => *letter = free,
-                None => sums.extend(self.symbols.lineage(*letter)),
+            let lineage = self.symbols.lineage(*letter);
+            let axis = |symbols: &Symbols, letter: LetterId| symbols.letter(letter).axis;
+            let held = lineage.iter().enumerate().find_map(|(depth, own)| {
+                let free = at.iter().find(|free| axis(&self.symbols, **free) == axis(&self.symbols, *own))?;
+                Some((depth, *free))
+            });
+            let Some((depth, mut inner)) = held else {
+                sums.extend(lineage);
+                continue;
+            };
+            // What counts through the groups of a position runs over one of them.
+            for own in lineage[..depth].iter().rev() {
+                inner = self.symbols.fresh(*own, Some(inner));
+                sums.push(inner);
             }
+            *letter = inner;
         }
         let all = Term { sums: dedup(sums), ..Term::number(1.0) };
         let of_element = differentiate(&mut self.symbols, density, array, &letters);
@@ -199,37 +230,45 @@ impl Slopes<'_> {
             let sum = distribute(&mut self.symbols, &all, &own);
             canonical(&mut self.symbols, &sum)
         });
-        self.known.insert((array, statement, at), slope.clone());
+        self.known.insert(key, slope.clone());
         slope
     }
 
-    /// Whether every position of some axis has a level of its own: a number for each may be added, and not only the same for all.
-    fn is_by_position(&mut self, moves: &[(ArrayId, f64)]) -> bool {
+    /// The axes each position of which has a level of its own: a number for each may be added, and not only the same for all.
+    fn along(&mut self, moves: &[(ArrayId, f64)]) -> Vec<AxisId> {
         let axes = |array: ArrayId| -> Vec<AxisId> {
             let letters = &self.symbols.array(array).letters;
-            letters.iter().map(|letter| self.symbols.letter(*letter).axis).collect()
+            let all: Vec<LetterId> =
+                letters.iter().flat_map(|letter| self.symbols.lineage(*letter)).collect();
+            dedup(all).into_iter().map(|letter| self.symbols.letter(letter).axis).collect()
         };
         let is_once =
             |axis: &AxisId, array: ArrayId| axes(array).iter().filter(|own| *own == axis).count() == 1;
-        let shared: Vec<AxisId> = axes(moves[0].0)
-            .into_iter()
-            .filter(|axis| self.symbols.axis(*axis).parent.is_none())
-            .filter(|axis| moves.iter().all(|(array, _)| is_once(axis, *array)))
-            .collect();
+        let mut shared = axes(moves[0].0);
+        shared.retain(|axis| moves.iter().all(|(array, _)| is_once(axis, *array)));
+        // What counts through groups comes before these.
+        let depth =
+            |axis: &AxisId| successors(Some(*axis), |axis| self.equations.symbols.axis(*axis).parent).count();
+        shared.sort_by_key(|axis| (std::cmp::Reverse(depth(axis)), *axis));
         let chosen: Vec<ArrayId> = moves.iter().map(|(array, _)| *array).collect();
-        shared.into_iter().any(|axis| {
+        let (mut along, mut at): (Vec<AxisId>, Vec<LetterId>) = Default::default();
+        for axis in shared {
+            if has_axis(self.equations, &along, axis) {
+                continue;
+            }
             let free = self.symbols.fresh_on(axis);
-            let columns = self.columns(&chosen, Some((axis, free)));
-            columns.is_some_and(|columns| {
-                let mut total: BTreeMap<Row, f64> = BTreeMap::new();
-                for (column, (_, share)) in columns.into_iter().zip(moves) {
-                    column
-                        .into_iter()
-                        .for_each(|(row, value)| *total.entry(row).or_default() += share * value);
-                }
-                total.values().all(|value| value.abs() <= ROUNDING)
-            })
-        })
+            let own: Vec<LetterId> = at.iter().copied().chain(self.symbols.lineage(free)).collect();
+            let Some(columns) = self.columns(&chosen, &own) else { continue };
+            let mut total: BTreeMap<Row, f64> = BTreeMap::new();
+            for (column, (_, share)) in columns.into_iter().zip(moves) {
+                column.into_iter().for_each(|(row, value)| *total.entry(row).or_default() += share * value);
+            }
+            if total.values().all(|value| value.abs() <= ROUNDING) {
+                along.push(axis);
+                at = own;
+            }
+        }
+        along
     }
 }
 

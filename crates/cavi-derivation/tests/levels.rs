@@ -1,15 +1,21 @@
 //! The numbers that may be added to variables without data noticing, against what can be read off the programs.
 
+use cavi_algebra::Equations;
 use cavi_derivation::derive;
 
-/// The shifts of a program, each with the names of its variables.
-fn shifts(text: &str) -> Vec<Vec<(String, f64)>> {
+/// What is derived of a program.
+fn equations(text: &str) -> Equations {
     let (program, diagnostics) = cavi_syntax::parse(text);
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     let (model, diagnostics) = cavi_model::resolve(&program);
     let model = model.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let (equations, diagnostics) = derive(&model);
-    let equations = equations.unwrap_or_else(|| panic!("{text}{diagnostics:?}"));
+    equations.unwrap_or_else(|| panic!("{text}{diagnostics:?}"))
+}
+
+/// The shifts of a program, each with the names of its variables.
+fn shifts(text: &str) -> Vec<Vec<(String, f64)>> {
+    let equations = equations(text);
     let name = |(array, share): &(_, f64)| (equations.symbols.array(*array).name.clone(), *share);
     equations.shifts.iter().map(|own| own.moves.iter().map(name).collect()).collect()
 }
@@ -86,25 +92,86 @@ fn a_level_may_stand_above_or_beside_groups() {
     ragged("y[s, c] ~ Normal(mu + u[s], sd = 1)\n", &[&[("mu", 1.0), ("u", -1.0)]]);
     ragged(
         "v[s, c] ~ Normal(0, sd = 1)\ny[s, c] ~ Normal(mu + u[s] + v[s, c], sd = 1)\n",
-        &[&[("mu", 1.0), ("u", -1.0)], &[("mu", 1.0), ("v", -1.0)]],
+        &[&[("mu", 1.0), ("u", -1.0)], &[("mu", 1.0), ("v", -1.0)], &[("u", 1.0), ("v", -1.0)]],
     );
 }
 
+/// The shifts of a program with one number for each position of some axes: the names of its variables, and of the axes.
+fn along(text: &str) -> Vec<(Vec<String>, Vec<String>)> {
+    let equations = equations(text);
+    let symbols = &equations.symbols;
+    let found = equations.shifts.iter().map(|own| {
+        let moves = own.moves.iter().map(|(array, share)| format!("{share} {}", symbols.array(*array).name));
+        (moves.collect(), own.along.iter().map(|axis| symbols.axis(*axis).name.clone()).collect())
+    });
+    found.collect()
+}
+
+fn check_along(text: &str, expected: &[(&[&str], &[&str])]) {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let expected: Vec<(Vec<String>, Vec<String>)> =
+        expected.iter().map(|(moves, axes)| (owned(moves), owned(axes))).collect();
+    assert_eq!(along(text), expected, "{text}");
+}
+
 #[test]
-fn levels_of_each_position_are_none_of_all() {
-    let each = |rest: &str| {
+fn positions_may_have_levels_of_their_own() {
+    let each = |rest: &str, expected: &[(&[&str], &[&str])]| {
         let head = "axis line[n]\naxis group[g]\naxis item[j]\ndata y[n, j] : real\ndata p[n] : index group\ndata o[n] : index group\n\
             d[g, j] ~ Normal(0, sd = 5)\n";
-        shifts(&format!("{head}{rest}"))
+        check_along(&format!("{head}{rest}"), expected);
     };
-    assert!(each("y[n, j] ~ Normal(d[p[n], j] - d[o[n], j], sd = 1)\n").is_empty());
-    assert!(
-        each("m[j] ~ Normal(0, sd = 1)\ny[n, j] ~ Normal(m[j] + d[p[n], j] + d[o[n], j], sd = 1)\n")
-            .is_empty()
+    each("y[n, j] ~ Normal(d[p[n], j] - d[o[n], j], sd = 1)\n", &[(&["1 d"], &["item"])]);
+    each(
+        "m[j] ~ Normal(0, sd = 1)\ny[n, j] ~ Normal(m[j] + d[p[n], j] + d[o[n], j], sd = 1)\n",
+        &[(&["1 d", "-2 m"], &["item"])],
     );
     // One number for all items.
-    let one = each("m ~ Normal(0, sd = 1)\ny[n, j] ~ Normal(m + d[p[n], j] + d[o[n], j], sd = 1)\n");
-    assert_eq!(one, [[("d".to_owned(), 1.0), ("m".to_owned(), -2.0)]]);
+    each(
+        "m ~ Normal(0, sd = 1)\ny[n, j] ~ Normal(m + d[p[n], j] + d[o[n], j], sd = 1)\n",
+        &[(&["1 d", "-2 m"], &[])],
+    );
+    // A vector over items.
+    each(
+        "m[j] ~ Normal(0, sd = 1)\ny[n, j] ~ Normal(m[j] + d[p[n], j] + d[o[n], j], sd = 1)\nposterior {\n  q(d[g, :j])\n}\n",
+        &[(&["1 d", "-2 m"], &["item"])],
+    );
+}
+
+/// Effects of rows, of columns and of both: of the sum of two over both axes, every cell has a level of its own.
+#[test]
+fn what_two_axes_share_has_a_level_for_each_pair() {
+    let head = "axis row[i]\naxis column[j]\naxis time[t]\ndata y[i, j, t] : real\nm ~ Normal(0, sd = 1)\nu[i] ~ Normal(0, sd = 1)\n\
+        v[j] ~ Normal(0, sd = 1)\nw[i, j] ~ Normal(0, sd = 1)\nx[i, j, t] ~ Normal(0, sd = 1)\n";
+    check_along(
+        &format!("{head}y[i, j, t] ~ Normal(m + u[i] + v[j] + w[i, j] + x[i, j, t], sd = 1)\n"),
+        &[
+            (&["1 m", "-1 u"], &[]),
+            (&["1 m", "-1 v"], &[]),
+            (&["1 m", "-1 w"], &[]),
+            (&["1 m", "-1 x"], &[]),
+            (&["1 u", "-1 w"], &["row"]),
+            (&["1 u", "-1 x"], &["row"]),
+            (&["1 v", "-1 w"], &["column"]),
+            (&["1 v", "-1 x"], &["column"]),
+            (&["1 w", "-1 x"], &["row", "column"]),
+        ],
+    );
+}
+
+/// A school's level and those of its classes: one number for each school. Where two variables are over classes, one for each class.
+#[test]
+fn groups_have_levels_among_those_that_count_through_them() {
+    let head = "axis school[s]\naxis class[c] in school[s]\ndata y[s, c] : real, absent = NA\nu[s] ~ Normal(0, sd = 2)\n\
+        v[s, c] ~ Normal(0, sd = 1)\n";
+    check_along(
+        &format!("{head}y[s, c] ~ Normal(u[s] + v[s, c], sd = 1)\n"),
+        &[(&["1 u", "-1 v"], &["school"])],
+    );
+    check_along(
+        &format!("{head}w[s, c] ~ Normal(0, sd = 1)\ny[s, c] ~ Normal(u[s] + v[s, c] - w[s, c], sd = 1)\n"),
+        &[(&["1 u", "-1 v"], &["school"]), (&["1 u", "1 w"], &["school"]), (&["1 v", "1 w"], &["class"])],
+    );
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub(crate) use buffers::Array;
 pub(crate) use extrapolate::{coordinates, move_to};
 use joint::Joint;
 pub use resume::Digits;
-pub(crate) use rotate::{Space, prior_pairs};
+pub(crate) use rotate::{Space, place_of_pairs};
 use site_state::SiteState;
 use sites::Sites;
 use state::{Given, State};

@@ -1,4 +1,4 @@
-//! The index of codes: what each error and warning means, with the smallest program that has it and one beside it that has not.
+//! The index of codes: what each error, note and warning means, with the smallest program that has it and one beside it that has not.
 //!
 //! An entry is one file, `codes/CODE.md`: a title, what the code means and why, then `## Wrong` and `## Right`, each with a program
 //! and, where the mistake shows only with data, files and the commands. A test runs all of them, and holds the list to the codes in
@@ -43,7 +43,7 @@ const STAGES: [(&str, &str); 9] = [
     ("09", "new data, scores, draws"),
 ];
 
-/// All entries, errors before warnings.
+/// All entries: errors, notes, warnings.
 pub const ENTRIES: &[Entry] = entries! {
     E0101 E0102 E0103 E0104 E0105 E0106 E0107 E0108 E0109 E0110 E0111 E0112 E0113 E0114 E0115 E0116
     E0117 E0118 E0119 E0120 E0121 E0122 E0123 E0124 E0125 E0126 E0127 E0128 E0129 E0130 E0201 E0202
@@ -53,7 +53,8 @@ pub const ENTRIES: &[Entry] = entries! {
     E0511 E0512 E0513 E0514 E0515 E0516 E0517 E0518 E0519 E0520 E0521 E0522 E0523 E0524 E0525 E0602 E0603 E0604
     E0605 E0606 E0607 E0608 E0609 E0610 E0611 E0612 E0613 E0614 E0615 E0616 E0617 E0618 E0701 E0702 E0703 E0704
     E0705 E0706 E0710 E0711 E0712 E0713 E0714 E0715 E0716 E0717 E0791 E0792 E0793 E0794 E0796 E0797 E0801
-    E0802 E0803 E0804 E0805 E0806 E0901 E0902 E0903 E0904 E0905 E0906 W0201 W0202 W0203 W0501 W0601
+    E0802 E0803 E0804 E0805 E0806 E0901 E0902 E0903 E0904 E0905 E0906
+    N0501 N0701 N0702 N0703 N0704 N0705 N0706 W0201 W0202 W0203 W0501 W0601
     W0602 W0603 W0604 W0701 W0702 W0703 W0801 W0802 W0803 W0804 W0805 W0806 W0807 W0808 W0809 W0810
     W0811 W0812
 };
@@ -116,7 +117,10 @@ impl Entry {
     /// All that the index says of it, for a reader.
     pub fn text(&self) -> String {
         let mut text = format!("{}: {}\n\n{}\n", self.code, self.title(), self.meaning());
-        for (heading, example) in [("wrong", self.wrong()), ("right", self.right())] {
+        // What is noted is not wrong.
+        let headings =
+            if self.code.starts_with('N') { ["with this note", "without it"] } else { ["wrong", "right"] };
+        for (heading, example) in headings.into_iter().zip([self.wrong(), self.right()]) {
             let Some(Example { program, files, commands }) = example else { continue };
             text += &format!("\n{heading}:\n\n{}", indented(program));
             for (name, content) in files {

@@ -40,7 +40,7 @@ fn run(name: &str, example: &Example) -> (Option<i32>, Vec<String>, String) {
     }
     let message = text(&last.stderr);
     let shown = message.lines().filter_map(|line| {
-        let rest = line.strip_prefix("error[").or_else(|| line.strip_prefix("warning["))?;
+        let rest = ["error[", "note[", "warning["].iter().find_map(|kind| line.strip_prefix(kind))?;
         Some(rest.split(']').next()?.to_owned())
     });
     (last.status.code(), shown.collect(), message)
@@ -60,15 +60,23 @@ fn every_wrong_program_has_its_code_and_every_right_one_has_none() {
         let fits = match code {
             // Its reason follows as an error of its own.
             "E0901" => shown.first().is_some_and(|own| own == code),
-            // What a warning tells of may have further consequences.
-            _ if code.starts_with('W') => shown.iter().any(|own| own == code),
-            _ => !shown.is_empty() && shown.iter().all(|own| own == code),
+            // What a warning or a note tells of may have further consequences.
+            _ if !code.starts_with('E') => shown.iter().any(|own| own == code),
+            _ => {
+                shown.iter().any(|own| own == code)
+                    && shown.iter().all(|own| own == code || own.starts_with('N'))
+            }
         };
         if status != Some(expected) || !fits {
             wrong.push(format!("{code}, wrong: status {status:?}, {shown:?}\n{message}"));
         }
         let (status, shown, message) = run(&format!("{code}_right"), &good);
-        if status != Some(0) || !shown.is_empty() {
+        let is_clean = match code.chars().next() {
+            Some('N') => !shown.iter().any(|own| own == code || !own.starts_with('N')),
+            // A note may stand beside any program.
+            _ => shown.iter().all(|own| own.starts_with('N')),
+        };
+        if status != Some(0) || !is_clean {
             wrong.push(format!("{code}, right: status {status:?}, {shown:?}\n{message}"));
         }
     }
@@ -92,7 +100,7 @@ fn collect(folder: &Path, codes: &mut BTreeSet<String>) {
         let content = content.split("#[cfg(test)]").next().unwrap_or_default();
         let words = content.split('"').filter(|word| {
             word.len() == 5
-                && (word.starts_with("E0") || word.starts_with("W0"))
+                && ["E0", "N0", "W0"].iter().any(|own| word.starts_with(own))
                 && word[1..].bytes().all(|own| own.is_ascii_digit())
         });
         codes.extend(words.map(str::to_owned));

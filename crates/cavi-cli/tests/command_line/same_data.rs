@@ -364,3 +364,19 @@ fn rows_and_components_keep_their_numbers() {
     let (_, said) = run(&directory, &format!("{line} --labels team=teams --out u"));
     assert!(!said.contains("labels of axis"), "{said}");
 }
+
+/// A table that ends in the midst of a line, read by three arrays: one mistake.
+#[test]
+fn a_cut_table_is_told_once() {
+    let directory = scratch("cut_once");
+    fs::write(
+        directory.join("m.cavi"),
+        "axis row[i]\ndata a[i] : real\ndata b[i] : real\ndata c[i] : real\nm ~ Normal(0, sd = 1)\na[i] ~ Normal(m + b[i] + c[i], sd = 1)\n",
+    )
+    .unwrap();
+    fs::write(directory.join("d.csv"), "a,b,c\n1,2,3\n1,2").unwrap();
+    let arguments = "fit m.cavi --data a=d.csv:a --data b=d.csv:b --data c=d.csv:c --out f";
+    let output = cavi(&directory, &arguments.split(' ').collect::<Vec<_>>());
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stderr), "error: d.csv, line 3: found 2 fields; expected 3, as in the first line\n");
+}

@@ -100,8 +100,8 @@ pub struct InOrder {
 pub struct BlockPlan {
     /// One node for each natural parameter: plates (or group letters), then slots.
     pub natural: Vec<NodeId>,
-    /// One node for each natural parameter's prior part, in its shape; empty for a point. Read by the bound of a family that
-    /// pairs, and by a reset.
+    /// One node for each natural parameter's prior part, in its shape; empty for a point that neither resets nor has a level
+    /// that only priors fix. Read by the bound of a family that pairs, by a reset, by a rotation and by a shift.
     pub prior: Vec<NodeId>,
     /// The weight of each row, where a multiplicity weighs them or some of them do not exist.
     pub weight: Option<NodeId>,

@@ -329,7 +329,12 @@ fn rotations(equations: &Equations) -> String {
 /// The numbers that acceleration adds.
 fn shifts(equations: &Equations) -> String {
     let mut out = String::new();
-    for Shift { moves } in &equations.shifts {
+    for Shift { moves, along, .. } in &equations.shifts {
+        let axes: Vec<&str> = along.iter().map(|axis| equations.symbols.axis(*axis).name.as_str()).collect();
+        let numbers = match axes.as_slice() {
+            [] => "the best number c".to_owned(),
+            _ => format!("the best numbers c, one for each {}", axes.join(" and ")),
+        };
         let times = |share: f64| if share == 1.0 { "c".to_owned() } else { format!("{share} c") };
         let moved = moves.iter().map(|(array, share)| {
             let name = &equations.symbols.array(*array).name;
@@ -342,7 +347,7 @@ fn shifts(equations: &Equations) -> String {
         let moved: Vec<String> = moved.collect();
         let _ = writeln!(
             out,
-            "under `accelerate = auto`, after slow sweeps and while it pays: {} for the best number c",
+            "under `accelerate = auto`, after slow sweeps and while it pays: {} for {numbers}",
             moved.join(", ")
         );
     }

@@ -100,6 +100,11 @@ impl<'a> Executor<'a> {
         self.state.work.equations
     }
 
+    /// The data that it runs on.
+    pub fn bound(&self) -> &'a Bound {
+        self.state.work.bound
+    }
+
     /// Whether a block is that of data, some of whose entries are observed.
     pub fn is_observed(&self, id: BlockId) -> bool {
         self.state.work.observed[id.index()].is_some()

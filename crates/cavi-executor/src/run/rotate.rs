@@ -31,8 +31,6 @@ use super::Executor;
 use super::state::{family, trouble};
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters, value_of};
-use crate::plan::Plan;
-use crate::plan::tensor::NodeId;
 use crate::trouble::Trouble;
 
 /// The most steps of L-BFGS.
@@ -88,7 +86,9 @@ impl Executor<'_> {
             return Err(trouble);
         }
         let known = self.space().known(rotation, &followers);
-        let known = known.into_iter().map(|block| (block, self.prior_pairs(block))).collect();
+        let equations = self.equations();
+        let mut pairs = |block| self.prior(block).swap_remove(place_of_pairs(equations, block));
+        let known = known.into_iter().map(|block| (block, pairs(block))).collect();
         let work = &self.state.work;
         let space = Space { equations: work.equations, bound: work.bound, layouts: &work.plan.layouts };
         let mut moved = Vec::new();
@@ -117,18 +117,20 @@ impl Executor<'_> {
         })
     }
 
-    /// The coefficients of `x x'` in the priors of the copies of a block, as its plan has them.
-    pub(crate) fn prior_pairs(&mut self, id: BlockId) -> Vec<f64> {
-        let node = prior_pairs(self.state.work.equations, &self.state.work.plan, id);
-        self.state.evaluate(node);
-        self.state.values[node.index()].to_vec()
+    /// What its own statements contribute to the natural parameters of a block, a column each, of all of its copies. None for a point about
+    /// which they say nothing, and for one that neither resets nor has a level that only priors fix.
+    pub fn prior(&mut self, id: BlockId) -> Vec<Vec<f64>> {
+        let nodes = self.state.work.plan.blocks[id.index()].prior.clone();
+        nodes.iter().for_each(|node| self.state.evaluate(*node));
+        let values = nodes.iter().map(|node| self.state.values[node.index()].to_vec()).collect();
+        self.state.forget(&nodes);
+        values
     }
 }
 
-/// The step of these coefficients.
-pub(crate) fn prior_pairs(equations: &Equations, plan: &Plan, id: BlockId) -> NodeId {
-    let pairs = family(equations, id).place_of(&Statistic::outer());
-    plan.blocks[id.index()].prior[pairs.expect("a vector has pairs")]
+/// Which natural parameter of a vector is the coefficient of `x x'`.
+pub(crate) fn place_of_pairs(equations: &Equations, id: BlockId) -> usize {
+    family(equations, id).place_of(&Statistic::outer()).expect("a vector has pairs")
 }
 
 impl Space<'_> {

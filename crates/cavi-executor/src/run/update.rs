@@ -100,11 +100,12 @@ impl State<'_> {
     /// optimum is every value, or one that no update leaves.
     fn reset(&mut self, id: BlockId) -> Result<(), Trouble> {
         let plan = Arc::clone(&self.work.plan.blocks[id.index()]);
-        if plan.prior.is_empty() {
+        let block = self.work.equations.block(id);
+        if plan.prior.is_empty() || block.is_point() && !block.resets {
             return Ok(());
         }
         let weightless = self.weightless(id);
-        match self.work.equations.block(id).is_point() {
+        match block.is_point() {
             true => self.reset_point(id, &weightless),
             false => self.settle_moving(id, &plan.prior, &weightless),
         }

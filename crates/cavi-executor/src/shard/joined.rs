@@ -21,7 +21,7 @@ use crate::data::Bound;
 use crate::layout::Parameters;
 use crate::plan::{Place, Unplanned};
 use crate::reduce::{Exchange, Meeting, all_bytes, held_by};
-use crate::run::{Digits, Executor, Space, coordinates, move_to, prior_pairs};
+use crate::run::{Digits, Executor, Space, coordinates, move_to, place_of_pairs};
 use crate::schedule::Schedule;
 use crate::trouble::Trouble;
 
@@ -280,6 +280,11 @@ impl<'a> Joined<'a> {
         self.cut.plain.equations
     }
 
+    /// The whole data.
+    pub fn bound(&self) -> &'a Bound {
+        self.bound
+    }
+
     /// The parameters of all positions.
     pub fn parameters(&self) -> &Parameters {
         self.whole.get_or_init(|| {
@@ -416,7 +421,7 @@ impl<'a> Joined<'a> {
         }
         let mut known = BTreeMap::new();
         for block in space.known(rotation, &followers) {
-            known.insert(block, self.prior_pairs(block)?);
+            known.insert(block, self.prior(block)?.swap_remove(place_of_pairs(self.equations(), block)));
         }
         self.parameters();
         let mut whole = self.whole.take().unwrap_or_default();
@@ -427,29 +432,38 @@ impl<'a> Joined<'a> {
         outcome
     }
 
-    /// The coefficients of `x x'` in the priors of all copies of a block.
-    fn prior_pairs(&mut self, block: BlockId) -> Result<Vec<f64>, Trouble> {
+    /// See [`Executor::prior`]; of the copies of all shards.
+    ///
+    /// # Errors
+    /// If a shard has failed.
+    pub fn prior(&mut self, block: BlockId) -> Result<Vec<Vec<f64>>, Trouble> {
         let sharded = self.sharded();
-        let node = prior_pairs(self.equations(), &sharded.plan, block);
-        let mut own = self.at_all(move |executor| Ok(executor.prior_pairs(block)))?;
-        if sharded.places[node.index()] != Place::Local {
-            return Ok(own.swap_remove(0));
+        let mut own = self.at_all(move |executor| Ok(executor.prior(block)))?;
+        let mut columns = Vec::new();
+        for (place, node) in sharded.plan.blocks[block.index()].prior.iter().enumerate() {
+            let of_shards = own.iter_mut().map(|columns| std::mem::take(&mut columns[place]));
+            if sharded.places[node.index()] != Place::Local {
+                columns.extend(of_shards.take(1));
+                continue;
+            }
+            let own: Vec<f64> = of_shards.collect::<Vec<_>>().concat();
+            let node = &sharded.plan.nodes[node.index()];
+            let loops = node.loops();
+            let lengths: Vec<usize> = self.cut.parts.iter().map(|part| part.of_loops(&loops).len()).collect();
+            let all = match &self.cut.exchange {
+                Some(exchange) => self.gathered(&**exchange, &own, &lengths),
+                None => own,
+            };
+            let mut values = vec![0.0; node.len()];
+            let mut rest = all.as_slice();
+            for (part, length) in self.cut.parts.iter().zip(lengths) {
+                let (own, others) = rest.split_at(length);
+                rest = others;
+                part.of_loops(&loops).put(own, &mut values);
+            }
+            columns.push(values);
         }
-        let node = &sharded.plan.nodes[node.index()];
-        let loops = node.loops();
-        let lengths: Vec<usize> = self.cut.parts.iter().map(|part| part.of_loops(&loops).len()).collect();
-        let all = match &self.cut.exchange {
-            Some(exchange) => self.gathered(&**exchange, &own.concat(), &lengths),
-            None => own.concat(),
-        };
-        let mut values = vec![0.0; node.len()];
-        let mut rest = all.as_slice();
-        for (part, length) in self.cut.parts.iter().zip(lengths) {
-            let (own, others) = rest.split_at(length);
-            rest = others;
-            part.of_loops(&loops).put(own, &mut values);
-        }
-        Ok(values)
+        Ok(columns)
     }
 
     /// Whether a block is that of data, some of whose entries are observed.

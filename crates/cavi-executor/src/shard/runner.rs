@@ -4,6 +4,7 @@ use cavi_algebra::{BlockId, Equations, Rotation};
 use cavi_families::Improper;
 
 use super::Joined;
+use crate::data::Bound;
 use crate::layout::Parameters;
 use crate::run::{Digits, Executor, Swept};
 use crate::schedule::Schedule;
@@ -23,6 +24,14 @@ impl<'a> Runner<'a> {
         match self {
             Runner::Whole(own) => own.equations(),
             Runner::Shards(own) => own.equations(),
+        }
+    }
+
+    /// The whole data.
+    pub fn bound(&self) -> &'a Bound {
+        match self {
+            Runner::Whole(own) => own.bound(),
+            Runner::Shards(own) => own.bound(),
         }
     }
 
@@ -124,6 +133,17 @@ impl<'a> Runner<'a> {
         match self {
             Runner::Whole(own) => own.rotate(rotation, blocks),
             Runner::Shards(own) => own.rotate(rotation, blocks),
+        }
+    }
+
+    /// See [`Executor::prior`].
+    ///
+    /// # Errors
+    /// If a shard has failed.
+    pub fn prior(&mut self, block: BlockId) -> Result<Vec<Vec<f64>>, Trouble> {
+        match self {
+            Runner::Whole(own) => Ok(own.prior(block)),
+            Runner::Shards(own) => own.prior(block),
         }
     }
 

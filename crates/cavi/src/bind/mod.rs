@@ -385,7 +385,8 @@ pub fn wrong_size(symbols: &Symbols, name: &str, value: f64) -> Option<DataError
 
 /// Gives up if there is a problem: what follows would only repeat it.
 fn stop(problems: &mut Vec<DataError>) -> Result<(), Vec<DataError>> {
-    if problems.is_empty() { Ok(()) } else { Err(std::mem::take(problems)) }
+    // A file that is cut has the same mistake for each array that reads it.
+    if problems.is_empty() { Ok(()) } else { Err(cavi_algebra::dedup(std::mem::take(problems))) }
 }
 
 /// The inputs with the labels of rows that lost all of their entries, since each row of the data is one of the result; `None` where

@@ -304,7 +304,7 @@ impl Context<'_> {
         let may_move = |block| self.schedule.blocks().contains(&block);
         let is_whole = done > 0 && failure.is_none() && !interrupted;
         let not_found = match is_whole {
-            true => crate::levels::not_found(self.model, bound, &mut executor, elbo, &may_move),
+            true => crate::levels::not_found(self.model, &self.binding.labels, &mut executor, &may_move),
             false => None,
         };
         Ok(Attempt {

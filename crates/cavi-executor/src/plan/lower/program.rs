@@ -79,13 +79,16 @@ fn plan_block(
     layout: &Layout,
 ) -> Result<BlockPlan, Unplanned> {
     let family = cavi_families::posterior(block.family);
-    // A point that is reset becomes the mode of its own statements. A weight moves no mode, and is left out.
-    let of_point: Option<Vec<Sum>> = (block.is_point() && block.resets).then(|| {
+    // A point that is reset becomes the mode of its own statements. A weight moves no mode, and is left out. One whose level only priors fix
+    // has no weight.
+    let mut moved = lowering.equations.shifts.iter().flat_map(|shift| &shift.moves);
+    let has_own = block.resets || moved.any(|(array, _)| block.members.contains(array));
+    let of_point: Option<Vec<Sum>> = (block.is_point() && has_own).then(|| {
         let each = block.prior.iter();
         each.map(|sum| divide(&mut lowering.symbols, sum, &block.multiplicity)).collect()
     });
     let prior_sums = of_point.as_ref().unwrap_or(&block.prior);
-    let has_prior = !block.is_point() || block.resets && prior_sums.iter().any(|sum| !sum.is_zero());
+    let has_prior = !block.is_point() || has_own && prior_sums.iter().any(|sum| !sum.is_zero());
     let mut natural = Vec::new();
     let mut prior = Vec::new();
     lowering.in_order = (!block.in_order.is_empty()).then_some(id);
@@ -104,7 +107,7 @@ fn plan_block(
         }
     }
     lowering.in_order = None;
-    if let Some(ascent) = block.ascent.as_ref().filter(|_| block.resets)
+    if let Some(ascent) = block.ascent.as_ref().filter(|_| has_own)
         && let Some(family) = ascent.own_family
     {
         let family = cavi_families::posterior(family);
