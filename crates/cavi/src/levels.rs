@@ -327,12 +327,12 @@ fn solved(start: &[f64], bends: &[f64], at: &dyn Fn(&[f64]) -> Vec<f64>) -> Opti
     let first = dot(&rest, &direction);
     let mut length = first;
     for _ in 0..STEPS {
-        if !(length > SOLVED * SOLVED * first) {
+        if length <= SOLVED * SOLVED * first || length.is_nan() {
             break;
         }
         let bent: Vec<f64> = start.iter().zip(at(&direction)).map(|(start, there)| start - there).collect();
         let curvature = dot(&direction, &bent);
-        if !(curvature > 0.0) {
+        if curvature <= 0.0 || curvature.is_nan() {
             break;
         }
         let step = length / curvature;
