@@ -37,6 +37,9 @@ pub struct Equations {
     pub rotations: Vec<Rotation>,
     /// The numbers that may be added to variables under which the density of all other statements stays the same.
     pub shifts: Vec<Shift>,
+    /// Sets of blocks of Normal factors, or of points under Normal terms, such that the bound is a quadratic function of the means of all of a set,
+    /// covariances, allocations and auxiliary variables held.
+    pub quadratic: Vec<Vec<BlockId>>,
 }
 
 /// A statement and its log-density.

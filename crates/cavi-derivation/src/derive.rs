@@ -17,6 +17,7 @@ use crate::explain::{Complaint, suggest};
 use crate::implicit::implicit_to_sites;
 use crate::joint::{joint, with_ancestors};
 use crate::levels::shifts;
+use crate::means::quadratic;
 use crate::order::default_sweep;
 use crate::rotations::rotations;
 
@@ -212,10 +213,12 @@ impl Derivation<'_> {
             sweep,
             rotations: Vec::new(),
             shifts: Vec::new(),
+            quadratic: Vec::new(),
             symbols: self.symbols.clone(),
         };
         equations.rotations = rotations(&equations);
         equations.shifts = shifts(&equations);
+        equations.quadratic = quadratic(&equations);
         Some(equations)
     }
 

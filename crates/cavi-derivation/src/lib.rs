@@ -23,6 +23,7 @@ mod joint;
 mod levels;
 mod logs;
 mod lost_starts;
+mod means;
 mod order;
 mod rotations;
 mod separate;

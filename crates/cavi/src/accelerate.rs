@@ -1,10 +1,11 @@
 //! `accelerate = auto`: after every third sweep the run steps on along the way that the last sweeps have taken
 //! ([`cavi_numerics::squarem`]), and steps back if the sweep after that has not led higher. Where the equations have vectors that
 //! stand in inner products alone, sweeps end with their best coordinates ([`Runner::rotate`]); where only priors fix a level, with the best one
-//! ([`crate::levels`]).
+//! ([`crate::levels`]), and where the bound is quadratic in several means together, with the best ones ([`crate::together`]).
 //!
 //! Sweeps come in cycles: plain ones, then one with a step. Those of a cycle in which the step fails change the bound by much less than those of
-//! the next, so that a run is at rest only if no sweep of so many whole cycles has changed it, as many as the program asks of sweeps.
+//! the next, so that a run is at rest only if no sweep of so many whole cycles has changed it, as many as the program asks of sweeps, and no move at the
+//! end of one of the last.
 
 use cavi_algebra::{BlockId, Rotation, Shift};
 use cavi_executor::{Parameters, Runner, Trouble};
@@ -13,8 +14,11 @@ use cavi_numerics::squarem::Stride;
 /// Sweeps that change the bound by less than this share of it are slow. Before that, factors still change their
 /// meaning, and the best coordinates would remove them too early.
 const SLOW: f64 = 3e-4;
-/// A rotation or a shift that raises the bound by less than this share of what a sweep does is left out for a number of sweeps.
+/// A rotation or a shift that raises the bound by less than this share of what a sweep does is left out for a number of sweeps. Means that move
+/// together have to raise it by as much as all of their steps would, were they sweeps.
 const SHARE: f64 = 0.1;
+/// The sweeps of a cycle.
+const CYCLE: u32 = 3;
 /// The longest while, in sweeps.
 const LONGEST: u32 = 32;
 
@@ -43,7 +47,7 @@ pub(crate) struct Kept {
     pub longest: f64,
     /// The states that the next step is taken from, fewer than three, in coordinates.
     pub iterates: Vec<Vec<f64>>,
-    /// For each rotation, and then for each shift: so many sweeps do without it, and so many did before its last turn.
+    /// For each rotation, then for each shift, then for each set of means that move together: so many sweeps do without it, and so many did before its last turn.
     pub turns: Vec<(u32, u32)>,
 }
 
@@ -52,13 +56,14 @@ pub(crate) struct Kept {
 enum Move<'e> {
     Rotation(&'e Rotation),
     Shift(&'e Shift),
+    Together(&'e [BlockId]),
 }
 
 /// Such a move and when it is next.
 struct Turn<'e> {
     step: Move<'e>,
-    /// What it gave at the end of this sweep, if it was its turn.
-    gain: Option<f64>,
+    /// What it gave at the end of this sweep, if it was its turn, and how many steps it took that are as long as a sweep.
+    gain: Option<(f64, usize)>,
     /// So many sweeps do without it.
     wait: u32,
     /// So many did before its last turn.
@@ -71,7 +76,9 @@ impl<'e> Accelerator<'e> {
         let blocks = blocks.into_iter().filter(|block| !executor.is_observed(*block)).collect();
         let equations = executor.equations();
         let rotations = equations.rotations.iter().map(Move::Rotation);
-        let steps = rotations.chain(equations.shifts.iter().map(Move::Shift));
+        let shifts = equations.shifts.iter().map(Move::Shift);
+        let together = equations.quadratic.iter().map(|set| Move::Together(set));
+        let steps = rotations.chain(shifts).chain(together);
         let turns = steps.map(|step| Turn { step, gain: None, wait: 0, waited: 0 }).collect();
         Accelerator {
             blocks,
@@ -150,8 +157,9 @@ impl<'e> Accelerator<'e> {
         for turn in self.turns.iter_mut().filter(|_| self.is_slow) {
             turn.gain = match turn.step {
                 _ if turn.wait > 0 => None,
-                Move::Rotation(own) => Some(executor.rotate(own, &self.blocks)?),
-                Move::Shift(own) => Some(crate::levels::settle(executor, own, &self.blocks)),
+                Move::Rotation(own) => Some((executor.rotate(own, &self.blocks)?, 0)),
+                Move::Shift(own) => Some((crate::levels::settle(executor, own, &self.blocks), 0)),
+                Move::Together(own) => Some(crate::together::settle(executor, own, &self.blocks)),
             };
         }
         Ok(())
@@ -163,16 +171,32 @@ impl<'e> Accelerator<'e> {
             self.is_slow = change < SLOW;
             return;
         }
+        let of_moves: f64 = self.turns.iter().filter_map(|turn| turn.gain).map(|(own, _)| own).sum();
+        let of_sweep = (gain - of_moves).max(0.0);
+        let pays = |(own, steps): (f64, usize)| match steps {
+            0 => own >= SHARE * gain,
+            steps => own > 0.0 && own >= steps as f64 * of_sweep,
+        };
         for turn in &mut self.turns {
             match turn.gain {
                 None => turn.wait -= 1,
-                Some(own) if own >= SHARE * gain => (turn.wait, turn.waited) = (0, 0),
+                Some(own) if pays(own) => (turn.wait, turn.waited) = (0, 0),
                 Some(_) => {
                     turn.waited = (2 * turn.waited + 1).min(LONGEST);
                     turn.wait = turn.waited;
                 }
             }
         }
+    }
+
+    /// Before a run counts as at rest: whether all moves have been tried in the last cycle. Those that have not are next.
+    pub fn has_tried(&mut self) -> bool {
+        let mut all = true;
+        for turn in self.turns.iter_mut().filter(|turn| turn.waited - turn.wait >= CYCLE) {
+            turn.wait = 0;
+            all = false;
+        }
+        all
     }
 
     /// Before a sweep: steps on where three states are known. `elbo` is the bound of the current one.

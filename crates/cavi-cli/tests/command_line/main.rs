@@ -57,6 +57,7 @@ mod starts;
 mod terminal;
 mod test_files;
 mod texts;
+mod together;
 mod told_whole;
 mod uncertain;
 mod watch;

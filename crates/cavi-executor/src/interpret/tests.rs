@@ -89,6 +89,7 @@ impl Program {
             sweep: (0..blocks.len()).map(BlockId::from).collect(),
             rotations: Vec::new(),
             shifts: Vec::new(),
+            quadratic: Vec::new(),
             contributions: vec![Vec::new(); blocks.len()],
             blocks,
             sites,

@@ -132,6 +132,7 @@ impl Plan<'_> {
         }
         out.push_str(&rotations(equations));
         out.push_str(&shifts(equations));
+        out.push_str(&together(equations));
         for (number, (block, plan)) in equations.blocks.iter().zip(&self.blocks).enumerate() {
             let names: Vec<&str> =
                 block.members.iter().map(|member| equations.symbols.array(*member).name.as_str()).collect();
@@ -349,6 +350,22 @@ fn shifts(equations: &Equations) -> String {
             out,
             "under `accelerate = auto`, after slow sweeps and while it pays: {} for {numbers}",
             moved.join(", ")
+        );
+    }
+    out
+}
+
+/// The means that acceleration moves together.
+fn together(equations: &Equations) -> String {
+    let mut out = String::new();
+    for set in &equations.quadratic {
+        let name =
+            |block: &BlockId| equations.symbols.array(equations.block(*block).members[0]).name.as_str();
+        let names: Vec<&str> = set.iter().map(name).collect();
+        let _ = writeln!(
+            out,
+            "under `accelerate = auto`, after slow sweeps and while it pays: the means of {} together, by conjugate gradients",
+            names.join(", ")
         );
     }
     out

@@ -135,6 +135,12 @@ impl<'a> Executor<'a> {
         self.state.touch(id);
     }
 
+    /// Replaces a column of the parameters of a block.
+    pub fn replace_column(&mut self, id: BlockId, column: usize, values: Vec<f64>) {
+        self.state.parameters.blocks[id.index()][column] = values;
+        self.state.touch(id);
+    }
+
     /// Replaces the parameters of all blocks.
     pub fn restore(&mut self, parameters: Parameters) {
         self.state.parameters = parameters;

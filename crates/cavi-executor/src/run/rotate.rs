@@ -31,6 +31,7 @@ use super::Executor;
 use super::state::{family, trouble};
 use crate::data::Bound;
 use crate::layout::{Layout, Parameters, value_of};
+use crate::plan::tensor::NodeId;
 use crate::trouble::Trouble;
 
 /// The most steps of L-BFGS.
@@ -87,7 +88,7 @@ impl Executor<'_> {
         }
         let known = self.space().known(rotation, &followers);
         let equations = self.equations();
-        let mut pairs = |block| self.prior(block).swap_remove(place_of_pairs(equations, block));
+        let mut pairs = |block| self.prior(block, place_of_pairs(equations, block)).unwrap_or_default();
         let known = known.into_iter().map(|block| (block, pairs(block))).collect();
         let work = &self.state.work;
         let space = Space { equations: work.equations, bound: work.bound, layouts: &work.plan.layouts };
@@ -117,13 +118,22 @@ impl Executor<'_> {
         })
     }
 
-    /// What its own statements contribute to the natural parameters of a block, a column each, of all of its copies. None for a point about
-    /// which they say nothing, and for one that neither resets nor has a level that only priors fix.
-    pub fn prior(&mut self, id: BlockId) -> Vec<Vec<f64>> {
-        let nodes = self.state.work.plan.blocks[id.index()].prior.clone();
-        nodes.iter().for_each(|node| self.state.evaluate(*node));
-        let values = nodes.iter().map(|node| self.state.values[node.index()].to_vec()).collect();
-        self.state.forget(&nodes);
+    /// A natural parameter of all copies of a block, allocations and auxiliary variables held.
+    pub fn natural(&mut self, id: BlockId, place: usize) -> Vec<f64> {
+        self.values_of(self.state.work.plan.blocks[id.index()].natural[place])
+    }
+
+    /// What its own statements contribute to a natural parameter of a block, of all of its copies. None for a point about which they say
+    /// nothing, and for one that neither resets nor has a level that only priors fix.
+    pub fn prior(&mut self, id: BlockId, place: usize) -> Option<Vec<f64>> {
+        let node = *self.state.work.plan.blocks[id.index()].prior.get(place)?;
+        Some(self.values_of(node))
+    }
+
+    pub(crate) fn values_of(&mut self, node: NodeId) -> Vec<f64> {
+        self.state.evaluate(node);
+        let values = self.state.values[node.index()].to_vec();
+        self.state.forget(&[node]);
         values
     }
 }

@@ -19,6 +19,7 @@ use super::ground::Cut;
 use super::{Common, Part, Sharded};
 use crate::data::Bound;
 use crate::layout::Parameters;
+use crate::plan::tensor::NodeId;
 use crate::plan::{Place, Unplanned};
 use crate::reduce::{Exchange, Meeting, all_bytes, held_by};
 use crate::run::{Digits, Executor, Space, coordinates, move_to, place_of_pairs};
@@ -359,6 +360,15 @@ impl<'a> Joined<'a> {
         self.whole = OnceCell::from(whole);
     }
 
+    /// Replaces a column of the parameters of a block.
+    pub fn replace_column(&mut self, block: BlockId, column: usize, values: Vec<f64>) {
+        self.parameters();
+        let mut whole = self.whole.take().unwrap_or_default();
+        whole.blocks[block.index()][column] = values;
+        self.tell_block(block, &whole);
+        self.whole = OnceCell::from(whole);
+    }
+
     /// Gives all shards the parameters of a block.
     fn tell_block(&self, block: BlockId, whole: &Parameters) {
         for (place, part) in self.own_parts().iter().enumerate() {
@@ -421,7 +431,8 @@ impl<'a> Joined<'a> {
         }
         let mut known = BTreeMap::new();
         for block in space.known(rotation, &followers) {
-            known.insert(block, self.prior(block)?.swap_remove(place_of_pairs(self.equations(), block)));
+            let pairs = self.prior(block, place_of_pairs(self.equations(), block))?;
+            known.insert(block, pairs.unwrap_or_default());
         }
         self.parameters();
         let mut whole = self.whole.take().unwrap_or_default();
@@ -432,38 +443,54 @@ impl<'a> Joined<'a> {
         outcome
     }
 
+    /// See [`Executor::natural`]; of the copies of all shards.
+    ///
+    /// # Errors
+    /// If a shard has failed.
+    pub fn natural(&mut self, block: BlockId, place: usize) -> Result<Vec<f64>, Trouble> {
+        self.values_of(self.sharded().plan.blocks[block.index()].natural[place])
+    }
+
     /// See [`Executor::prior`]; of the copies of all shards.
     ///
     /// # Errors
     /// If a shard has failed.
-    pub fn prior(&mut self, block: BlockId) -> Result<Vec<Vec<f64>>, Trouble> {
+    pub fn prior(&mut self, block: BlockId, place: usize) -> Result<Option<Vec<f64>>, Trouble> {
+        let node = self.sharded().plan.blocks[block.index()].prior.get(place).copied();
+        node.map(|node| self.values_of(node)).transpose()
+    }
+
+    /// The values of a step, of all positions.
+    fn values_of(&mut self, node: NodeId) -> Result<Vec<f64>, Trouble> {
         let sharded = self.sharded();
-        let mut own = self.at_all(move |executor| Ok(executor.prior(block)))?;
-        let mut columns = Vec::new();
-        for (place, node) in sharded.plan.blocks[block.index()].prior.iter().enumerate() {
-            let of_shards = own.iter_mut().map(|columns| std::mem::take(&mut columns[place]));
-            if sharded.places[node.index()] != Place::Local {
-                columns.extend(of_shards.take(1));
-                continue;
-            }
-            let own: Vec<f64> = of_shards.collect::<Vec<_>>().concat();
-            let node = &sharded.plan.nodes[node.index()];
-            let loops = node.loops();
-            let lengths: Vec<usize> = self.cut.parts.iter().map(|part| part.of_loops(&loops).len()).collect();
-            let all = match &self.cut.exchange {
-                Some(exchange) => self.gathered(&**exchange, &own, &lengths),
-                None => own,
-            };
-            let mut values = vec![0.0; node.len()];
-            let mut rest = all.as_slice();
-            for (part, length) in self.cut.parts.iter().zip(lengths) {
-                let (own, others) = rest.split_at(length);
-                rest = others;
-                part.of_loops(&loops).put(own, &mut values);
-            }
-            columns.push(values);
+        let mut own = self.at_all(move |executor| Ok(executor.values_of(node)))?;
+        if sharded.places[node.index()] != Place::Local {
+            return Ok(own.swap_remove(0));
         }
-        Ok(columns)
+        let node = &sharded.plan.nodes[node.index()];
+        let loops = node.loops();
+        let lengths: Vec<usize> = self.cut.parts.iter().map(|part| part.of_loops(&loops).len()).collect();
+        let all = match &self.cut.exchange {
+            Some(exchange) => self.gathered(&**exchange, &own.concat(), &lengths),
+            None => own.concat(),
+        };
+        let mut values = vec![0.0; node.len()];
+        let mut rest = all.as_slice();
+        for (part, length) in self.cut.parts.iter().zip(lengths) {
+            let (own, others) = rest.split_at(length);
+            rest = others;
+            part.of_loops(&loops).put(own, &mut values);
+        }
+        Ok(values)
+    }
+
+    /// See [`Executor::refresh`].
+    ///
+    /// # Errors
+    /// If the allocations have no value.
+    pub fn refresh(&mut self, blocks: &[BlockId]) -> Result<(), Trouble> {
+        let blocks = blocks.to_vec();
+        self.at_all(move |executor| executor.refresh(&blocks)).map(drop)
     }
 
     /// Whether a block is that of data, some of whose entries are observed.

@@ -67,6 +67,14 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Replaces a column of the parameters of a block.
+    pub fn replace_column(&mut self, block: BlockId, column: usize, values: Vec<f64>) {
+        match self {
+            Runner::Whole(own) => own.replace_column(block, column, values),
+            Runner::Shards(own) => own.replace_column(block, column, values),
+        }
+    }
+
     /// Whether a sweep that fails leaves what it began with; else the blocks before the one that failed stay updated.
     pub fn keeps_state(&self) -> bool {
         match self {
@@ -136,14 +144,36 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// See [`Executor::natural`].
+    ///
+    /// # Errors
+    /// If a shard has failed.
+    pub fn natural(&mut self, block: BlockId, place: usize) -> Result<Vec<f64>, Trouble> {
+        match self {
+            Runner::Whole(own) => Ok(own.natural(block, place)),
+            Runner::Shards(own) => own.natural(block, place),
+        }
+    }
+
     /// See [`Executor::prior`].
     ///
     /// # Errors
     /// If a shard has failed.
-    pub fn prior(&mut self, block: BlockId) -> Result<Vec<Vec<f64>>, Trouble> {
+    pub fn prior(&mut self, block: BlockId, place: usize) -> Result<Option<Vec<f64>>, Trouble> {
         match self {
-            Runner::Whole(own) => Ok(own.prior(block)),
-            Runner::Shards(own) => own.prior(block),
+            Runner::Whole(own) => Ok(own.prior(block, place)),
+            Runner::Shards(own) => own.prior(block, place),
+        }
+    }
+
+    /// Brings allocations and auxiliary variables to their optimum, as far as these blocks read them.
+    ///
+    /// # Errors
+    /// If they have no value.
+    pub fn refresh(&mut self, blocks: &[BlockId]) -> Result<(), Trouble> {
+        match self {
+            Runner::Whole(own) => own.refresh(blocks),
+            Runner::Shards(own) => own.refresh(blocks),
         }
     }
 

@@ -301,12 +301,8 @@ impl Context<'_> {
             let found = crate::points::undetermined(self.model, self.equations, bound, &mut executor, from);
             warnings.extend(found);
         }
-        let may_move = |block| self.schedule.blocks().contains(&block);
         let is_whole = done > 0 && failure.is_none() && !interrupted;
-        let not_found = match is_whole {
-            true => crate::levels::not_found(self.model, &self.binding.labels, &mut executor, &may_move),
-            false => None,
-        };
+        let not_found = if is_whole { self.not_found(&mut executor, elbo, done) } else { None };
         Ok(Attempt {
             not_found,
             run: Run {
@@ -322,6 +318,20 @@ impl Context<'_> {
             interrupted,
             failure,
         })
+    }
+
+    /// A warning about what a run has not found that a move of several variables together would: levels that only priors fix, or means.
+    fn not_found(&self, executor: &mut Runner<'_>, elbo: f64, done: u64) -> Option<Diagnostic> {
+        let may_move = |block| self.schedule.blocks().contains(&block);
+        let levels = crate::levels::not_found(self.model, &self.binding.labels, executor, &may_move);
+        let known = levels.as_ref().map_or(0.0, |(_, gain)| *gain);
+        let reached = (elbo, done as usize, self.resolved.tolerance);
+        // Where allocations are others, means of a lower bound may be meant.
+        let together = match self.phase {
+            "fit" => crate::together::not_found(self.model, executor, reached, known, &may_move),
+            _ => None,
+        };
+        together.or(levels.map(|(warning, _)| warning))
     }
 
     /// Lets who asked for it look at the parameters of a run.
@@ -551,7 +561,8 @@ impl Context<'_> {
             let counts = own.accelerator.as_ref().is_none_or(Accelerator::ends_cycle);
             let is_small = change < self.resolved.tolerance && elbo.is_finite();
             own.small = if is_small { own.small + u64::from(counts) } else { 0 };
-            own.converged = own.small >= self.resolved.patience;
+            own.converged = own.small >= self.resolved.patience
+                && own.accelerator.as_mut().is_none_or(Accelerator::has_tried);
             own.elbo = elbo;
         }
         row.seconds = seconds();

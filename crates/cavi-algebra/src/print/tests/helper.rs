@@ -182,6 +182,7 @@ pub fn equations(
         sweep,
         rotations: Vec::new(),
         shifts: Vec::new(),
+        quadratic: Vec::new(),
     }
 }
 
