@@ -378,5 +378,8 @@ fn a_cut_table_is_told_once() {
     let arguments = "fit m.cavi --data a=d.csv:a --data b=d.csv:b --data c=d.csv:c --out f";
     let output = cavi(&directory, &arguments.split(' ').collect::<Vec<_>>());
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(text(&output.stderr), "error: d.csv, line 3: found 2 fields; expected 3, as in the first line\n");
+    assert_eq!(
+        text(&output.stderr),
+        "error: d.csv, line 3: found 2 fields; expected 3, as in the first line\n"
+    );
 }
