@@ -349,6 +349,7 @@ impl Summary<'_> {
                 "arrays": scores_by_name(scores),
             })),
             "heldout_left_out": (!problem.binding.left_out.is_empty()).then_some(&problem.binding.left_out),
+            "heldout_places": held_out_places(problem),
             "folds": folds.map(Folds::json),
             "fixed": crate::fixed::json(problem),
             "jitter": jitter(given),
@@ -376,6 +377,15 @@ fn sizes(problem: &Problem) -> Map<String, Value> {
         sizes.insert(axis.name.clone(), size);
     }
     sizes
+}
+
+/// Which entries were held out, by array; nothing where none was.
+fn held_out_places(problem: &Problem) -> Option<Value> {
+    let all = &problem.binding.held_out;
+    let each = all.iter().map(|(name, own)| {
+        (name.clone(), json!({ "n_entries": own.count, "hash": format!("{:016x}", own.hash) }))
+    });
+    (!all.is_empty()).then(|| Value::Object(each.collect()))
 }
 
 /// The warm-ups as `--warmup` takes them.

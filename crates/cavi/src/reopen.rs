@@ -10,13 +10,15 @@ use std::path::{Path, PathBuf};
 use cavi_algebra::{ArrayId, BlockId, Mode};
 use cavi_executor::Parameters;
 
-use crate::bind::{DataError, Inputs};
+use crate::bind::{Again, DataError, Inputs, Part};
+use crate::compile::Compiled;
 use crate::data_files;
 use crate::directory::Stored;
 use crate::error::Error;
 use crate::heldout::{HeldOut, Request, exposure};
 use crate::prepare::Problem;
 use crate::project;
+use crate::rows::{Earlier, RowAxes};
 use crate::start::Given;
 
 /// Where, within the directory of projected rows, a copy of the fit may stand by which they were projected.
@@ -77,10 +79,23 @@ pub fn open(directory: &Path, given: Option<&Inputs>) -> Result<Reopened, Error>
         .map(|text| Request::parse("--heldout", text))
         .collect();
     let given_totals = stored.summary["settings"]["heldout_totals"].as_bool().unwrap_or(false);
-    let (problem, held) = compiled.bind_without_by(&inputs, &requests?, Some(seed), given_totals)?;
+    let again = again(&compiled, &inputs, directory)?;
+    let part = Part { seed, again: again.as_ref(), ..Part::default() };
+    let (problem, held) = compiled.bind_again(&inputs, &requests?, &part, given_totals)?;
+    stored.refuse_other_parts(&problem, directory)?;
     let read = |wanted: &dyn Fn(BlockId) -> bool| crate::init::read_blocks(&problem, directory, wanted);
     let parameters = parameters(&problem, seed, &read)?;
     Ok(Reopened { stored, problem, held, parameters, seed, own: None })
+}
+
+/// What is known of the fit in a directory whose data are given again; `None` where it has no labels, and the order counts.
+fn again(compiled: &Compiled, inputs: &Inputs, directory: &Path) -> Result<Option<Again>, Vec<DataError>> {
+    if !directory.join("axes").is_dir() {
+        return Ok(None);
+    }
+    let rows = RowAxes { model: &compiled.model, axes: BTreeSet::new() };
+    let Earlier { inputs, frozen, axes, .. } = rows.frozen(inputs, directory)?;
+    Ok(Some(Again { labels: inputs.labels, axes, standardised: frozen.standardised }))
 }
 
 impl Reopened {
@@ -139,6 +154,25 @@ impl Stored {
         inputs.texts = self.texts.clone().unwrap_or_default();
         inputs.unique = self.unique();
         Ok(inputs)
+    }
+
+    /// Refuses data of which other entries would be held out than the fit was without.
+    fn refuse_other_parts(&self, problem: &Problem, directory: &Path) -> Result<(), DataError> {
+        let kept = &self.summary["heldout_places"];
+        let other = problem.binding.held_out.iter().find(|(name, own)| {
+            let theirs = kept[name.as_str()]["hash"].as_str();
+            theirs.is_some_and(|theirs| theirs != format!("{:016x}", own.hash))
+        });
+        let Some((name, own)) = other else { return Ok(()) };
+        let count = &kept[name.as_str()]["n_entries"];
+        Err(DataError::new(format!(
+            "`{name}`: what was held out of the fit in `{}` ({count} entries) is not what is held out of these data ({}): they are not those of the fit, or \
+             have rows in another order without labels that say so",
+            directory.display(),
+            own.count
+        ))
+        .possible("the data of the fit: the same entries, in any order where labels or keys say which is which")
+        .help("give the files of the fit as they were (`settings.data` in its `summary.json`); for new rows `cavi project`"))
     }
 
     /// Whether the fit kept labels apart that stand twice, `--unique`.

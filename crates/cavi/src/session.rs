@@ -17,7 +17,7 @@ use cavi_syntax::{Diagnostic, Severity};
 use cavi_executor::Parameters;
 
 use crate::batch::Batch;
-use crate::bind::{DataError, Inputs};
+use crate::bind::{DataError, Inputs, Part};
 use crate::compile::{Compiled, compile_with};
 use crate::error::Error;
 use crate::findings::Finding;
@@ -101,6 +101,25 @@ impl Compiled {
         self.refuse_unbound(inputs)?;
         let seed = self.seed(seed);
         crate::heldout::bind_by(self, inputs, requests, seed, given_totals)
+    }
+
+    /// The program with the data of an earlier fit, given again, without what was held out of it.
+    ///
+    /// # Errors
+    /// As [`Compiled::bind_without`].
+    pub(crate) fn bind_again(
+        self,
+        inputs: &Inputs,
+        requests: &[Request],
+        part: &Part<'_>,
+        given_totals: bool,
+    ) -> Result<(Problem, HeldOut), Error> {
+        self.refuse_unbound(inputs)?;
+        if requests.is_empty() {
+            let binding = crate::bind::bind_in_part(&self.model, inputs, part)?.binding;
+            return Ok((prepare(self, binding)?, HeldOut::default()));
+        }
+        crate::heldout::bind_part_by(self, inputs, requests, part, given_totals)
     }
 
     /// The names of the data that the program predicts.

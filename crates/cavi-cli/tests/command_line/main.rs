@@ -23,6 +23,7 @@ mod export;
 mod exposures;
 mod fixed;
 mod found;
+mod given_again;
 mod held_latents;
 mod held_out_parts;
 mod heldout;

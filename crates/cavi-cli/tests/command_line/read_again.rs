@@ -355,3 +355,63 @@ fn labels_of_new_rows_are_those_of_the_fit_or_in_its_order() {
         refused(&directory, &format!("score o --data y={file}"), &words);
     }
 }
+
+/// Three groups at 1.5, 2.5 and 3.0, or an error: never 5, 5 and 0.
+#[test]
+fn a_decimal_comma_is_not_cut_in_two() {
+    let program = "axis unit[n]\naxis grp[g]\ndata of[n] : index grp\ndata y[n] : real\nmu[g] ~ Normal(0, sd = 1000)\n\
+        y[n] ~ Normal(mu[of[n]], sd = 0.1)\n";
+    let files = [
+        ("own.cavi", program),
+        ("named.csv", "unit,grp,y\n1,1,1,5\n2,2,2,5\n3,3,3,0\n"),
+        ("labels.csv", "unit,grp,y\na,x,1,5\nb,y,2,5\nc,z,3,0\n"),
+        ("pairs.csv", "grp,y\nx,1,5\ny,2,5\nz,3,0\n"),
+        // R names the rows in quotation marks; and a number with a point is no whole one and digits.
+        ("r.csv", "\"unit\",\"grp\",\"y\"\n\"1\",\"a\",\"x\",5\n\"2\",\"b\",\"y\",5\n\"3\",\"c\",\"z\",0\n"),
+        ("points.csv", "unit,grp,y\n1,a,x,1.5\n2,b,y,2.5\n3,c,z,3.0\n"),
+        ("empty.csv", ",unit,grp,y\n1,7,1,5\n2,8,2,5\n3,9,3,0\n"),
+    ];
+    let directory = prepared("read_again_commas", &files);
+    let line =
+        |file: &str| format!("fit own.cavi --data of={file}:grp --data y={file}:y --out o --quiet --force");
+    for (file, fields) in [("named.csv", "4 fields"), ("labels.csv", "4 fields"), ("pairs.csv", "3 fields")] {
+        refused(
+            &directory,
+            &line(file),
+            &[fields, "`1,5` may be one number", "write `1.5`", "begin the header with a comma"],
+        );
+    }
+    for (file, right) in
+        [("r.csv", [5.0, 5.0, 0.0]), ("points.csv", [1.5, 2.5, 3.0]), ("empty.csv", [5.0, 5.0, 0.0])]
+    {
+        run(&directory, &line(file));
+        close(&array(&directory, "o/posterior/mu.mean.npy"), &right);
+    }
+    // Counts of R, rows by columns, are no numbers that are cut.
+    let counts = [
+        (
+            "c.cavi",
+            "axis gene[i]\naxis cell[j]\ndata x[i, j] : real\nm[i] ~ Normal(0, sd = 1000)\nx[i, j] ~ Normal(m[i], sd = 0.1)\n",
+        ),
+        ("c.csv", "a,b\ng1,5,7\ng2,1,3\n"),
+    ];
+    counts.iter().for_each(|(file, content)| fs::write(directory.join(file), content).unwrap());
+    run(&directory, "fit c.cavi --data x=c.csv --out o --quiet --force");
+    close(&array(&directory, "o/posterior/m.mean.npy"), &[6.0, 2.0]);
+}
+
+/// Namibia at the mean of 1.5 and 3.0.
+#[test]
+fn a_label_na_in_quotation_marks_is_one() {
+    let program = "axis unit[n]\naxis land[g]\ndata of[n] : index land\ndata y[n] : real\nmu[g] ~ Normal(0, sd = 1000)\n\
+        y[n] ~ Normal(mu[of[n]], sd = 0.1)\n";
+    let table = "unit,land,y\n1,NA,1.5\n2,US,2.5\n3,NA,3\n4,DE,1\n";
+    let quoted = table.replace("NA", "\"NA\"");
+    let directory =
+        prepared("read_again_na", &[("own.cavi", program), ("plain.csv", table), ("quoted.csv", &quoted)]);
+    run(&directory, "fit own.cavi --data of=quoted.csv:land --data y=quoted.csv:y --out o --quiet");
+    assert_eq!(fs::read_to_string(directory.join("o/axes/land.txt")).unwrap(), "NA\nUS\nDE\n");
+    close(&array(&directory, "o/posterior/mu.mean.npy"), &[2.25, 2.5, 1.0]);
+    let words = ["a missing entry", "write it in quotation marks", "a statement of its own"];
+    refused(&directory, "fit own.cavi --data of=plain.csv:land --data y=plain.csv:y --out p --quiet", &words);
+}

@@ -51,7 +51,7 @@ pub(super) fn joined_by_order(
 }
 
 /// Of an axis, whose positions have these labels.
-fn of_axis(
+pub(super) fn of_axis(
     symbols: &Symbols,
     inputs: &Inputs,
     pieces: &[Piece],

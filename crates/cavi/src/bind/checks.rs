@@ -108,7 +108,12 @@ pub(super) fn missing_on_the_right(
             ))),
             None => problems.push(
                 DataError::new(format!("`{name}` has missing entries{place} and stands on a right-hand side"))
-                    .help(format!("give `{name}` a statement of its own, or fill its missing entries")),
+                    .help(match array.support {
+                        Support::Index(_) => format!(
+                            "give `{name}` a statement of its own, or leave the lines without a label out of all data; a label that is `NA` stands in quotation marks"
+                        ),
+                        _ => format!("give `{name}` a statement of its own, or fill its missing entries"),
+                    }),
             ),
         }
     }

@@ -28,6 +28,7 @@ use super::pieces::{Piece, read_one};
 use super::place::Target;
 use super::same_rows::other_rows;
 use super::spellings;
+use crate::compile::FNV_START;
 use crate::streams;
 pub(crate) use chosen::Chosen;
 pub(crate) use draw::Draw;
@@ -109,6 +110,26 @@ pub struct Different {
     pub count: usize,
     /// The first of them in words, with both values.
     pub first: String,
+}
+
+/// Which entries or units of an array are held out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldOutPlaces {
+    /// How many entries.
+    pub count: usize,
+    /// A hash of their positions, and of how many units of each.
+    pub hash: u64,
+}
+
+impl Hidden {
+    /// Where it is.
+    pub(crate) fn places(&self) -> HeldOutPlaces {
+        let columns = self.coordinates.iter().flatten().map(|own| u64::from(*own));
+        let of_units = self.odds.map(|_| &self.values).into_iter().chain(&self.weights);
+        let units = of_units.flatten().map(|own| own.to_bits());
+        let count = self.coordinates.first().map_or(self.values.len(), Vec::len);
+        HeldOutPlaces { count, hash: crate::data_files::of_words(columns.chain(units), FNV_START) }
+    }
 }
 
 /// Takes the held-out part out of an array. `number` is that of the request among all, so that the split does not depend on where the program declares the array; `lists` says whether what is not listed

@@ -36,6 +36,7 @@ mod defined;
 mod matrices;
 mod outside;
 
+mod again;
 mod fixed;
 mod frozen;
 pub(crate) mod grown;
@@ -63,11 +64,12 @@ use cavi_executor::{Bound, BoundArray};
 use cavi_model::Model;
 use cavi_numerics::Numbers;
 
+pub(crate) use again::Again;
 pub use data_error::DataError;
 pub(crate) use data_error::list;
 pub(crate) use existing::Existing;
 pub(crate) use frozen::Frozen;
-pub use hide::{ByFile, Different, Fold, Hidden};
+pub use hide::{ByFile, Different, Fold, HeldOutPlaces, Hidden};
 pub(crate) use hide::{Chosen, Draw, Hide, What};
 pub(crate) use inputs::number;
 pub use inputs::{ArrayInput, ColumnsInput, Inputs, LabelSource, LabelsInput, SetInput, SetValue, Source};
@@ -119,6 +121,8 @@ pub struct Binding {
     pub entries: Vec<EntryAxis>,
     /// Of files of entries to hold out, how many entries the data cannot have, by array; none where there are none.
     pub left_out: BTreeMap<String, usize>,
+    /// Which entries, or units, are held out, by array: how many, and a hash of where they are.
+    pub held_out: BTreeMap<String, HeldOutPlaces>,
     /// Data of which entries are held out as missing ones.
     pub withheld: Vec<ArrayId>,
     /// Whether the data are new rows of an earlier fit, whose factors keep the layout that they had there.
@@ -154,6 +158,8 @@ pub(crate) struct Part<'a> {
     pub seed: u64,
     /// The axes of an earlier fit, and what it standardised data by.
     pub frozen: Option<&'a Frozen>,
+    /// The fit whose own data these are, given again.
+    pub again: Option<&'a Again>,
     /// Data that are not given, all of whose entries are missing.
     pub unobserved: &'a [ArrayId],
 }
@@ -214,6 +220,12 @@ pub(crate) fn bind_in_part(
         problems.splice(0..0, suspicions::transposed_by_size(symbols, inputs, &pieces, &text));
     }
     stop(&mut problems)?;
+    let ordered = part.again.and_then(|again| again.in_order(symbols, inputs, &pieces, &axes));
+    if let Some(inputs) = &ordered {
+        axes = axes::resolve(symbols, inputs, &pieces, &text, &mut problems);
+        stop(&mut problems)?;
+    }
+    let inputs = ordered.as_ref().unwrap_or(inputs);
     if let Some(frozen) = part.frozen {
         axes.leaves_out = frozen.leaves_out(model);
     }
@@ -271,6 +283,11 @@ pub(crate) fn bind_in_part(
     let symbols = &model.symbols;
 
     let mut standardised = Vec::new();
+    let by_fit = match (part.frozen, part.again) {
+        (Some(frozen), _) => frozen.standardised.clone(),
+        (None, Some(again)) => again.standardised(symbols, &axes),
+        (None, None) => Vec::new(),
+    };
     let mut hidden: Vec<Option<Hidden>> = vec![None; part.hide.len()];
     let mut ready = |id: ArrayId, bound: &mut BoundArray, others: &[Option<BoundArray>]| {
         let target = Target::new(symbols, &axes, id);
@@ -282,7 +299,7 @@ pub(crate) fn bind_in_part(
             }
             None => None,
         };
-        let fixed = part.frozen.and_then(|frozen| frozen.standardised.iter().find(|own| own.array == id));
+        let fixed = by_fit.iter().find(|own| own.array == id);
         let own = standardise::standardise(&target, bound, fixed, (model, others))?;
         if let (Some(own), Some(taken), Some(place)) = (&own, &mut taken, place) {
             let Hidden { coordinates, values, .. } = taken;

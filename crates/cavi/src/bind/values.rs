@@ -115,7 +115,9 @@ pub(super) fn values<'a>(
                 && !outside(entry)
             {
                 let error = piece.content.error_at(&piece.file, entry, "a missing entry", expected);
-                let help = if entry == 0 { names_behind_nothing(symbols, piece) } else { None };
+                let names = if entry == 0 { names_behind_nothing(symbols, piece) } else { None };
+                let labels = || piece.content.labels_of_values().map(|_| unknown_label(&array.name));
+                let help = names.or_else(labels);
                 return Err(help.into_iter().fold(error, FileError::with_help).into());
             }
         } else if let Some(expected) =
@@ -200,4 +202,12 @@ fn map(
         });
     }
     Ok(map)
+}
+
+/// What to do where a label among the values of an index is missing.
+fn unknown_label(name: &str) -> String {
+    format!(
+        "if the label itself is `NA`, write it in quotation marks, `\"NA\"`; if it is not known, leave its line out of all data, or give `{name}` a statement of its \
+         own, by which missing entries are latent"
+    )
 }

@@ -191,6 +191,21 @@ pub fn bind_by(
     seed: u64,
     given_totals: bool,
 ) -> Result<(Problem, HeldOut), Error> {
+    let part = Part { seed, ..Part::default() };
+    bind_part_by(compiled, inputs, requests, &part, given_totals)
+}
+
+/// As [`bind_by`], where more is known of the data.
+///
+/// # Errors
+/// As there.
+pub(crate) fn bind_part_by(
+    compiled: Compiled,
+    inputs: &Inputs,
+    requests: &[Request],
+    part: &Part<'_>,
+    given_totals: bool,
+) -> Result<(Problem, HeldOut), Error> {
     let mut ways = Vec::new();
     let mut hide = Vec::new();
     for (statement, asking) in requested(&compiled.model, "--heldout", requests)? {
@@ -206,7 +221,7 @@ pub fn bind_by(
         ways.push((way, draw));
         hide.push(hiding(&compiled.model, statement, what, way)?);
     }
-    let part = Part { hide: &hide, seed, frozen: None, ..Part::default() };
+    let part = Part { hide: &hide, frozen: None, ..*part };
     let Split { mut problem, mut held, .. } = bind_split(compiled, inputs, &part, &ways, None)?;
     held.given_totals = given_totals;
     for own in &held.parts {
@@ -254,6 +269,14 @@ fn bind_split(
         .filter(|(hide, (way, _))| *way == Way::Entries && !matches!(hide.what, What::Nothing))
         .map(|(hide, _)| hide.array)
         .collect();
+    for (own, (way, _)) in hidden.iter().zip(ways) {
+        let is_whole =
+            part.hide.iter().any(|hide| hide.array == own.array && matches!(hide.what, What::Nothing));
+        if !is_whole || matches!(way, Way::Weights(_)) {
+            let name = compiled.model.symbols.array(own.array).name.clone();
+            binding.held_out.insert(name, own.places());
+        }
+    }
     let exposures = shares.map(|shares| exposure::of_given(&compiled.model, &hidden, shares));
     let compiled = exposure::exposed(compiled, &exposures.unwrap_or_default())?;
     let problem = prepare(compiled, binding)?;

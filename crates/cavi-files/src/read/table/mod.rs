@@ -27,6 +27,7 @@ use numbers::Numbers;
 
 mod assemble;
 pub(crate) mod blanks;
+mod cut_decimals;
 mod keys;
 mod layout;
 mod lines;
@@ -39,6 +40,8 @@ pub(super) struct Table<'a> {
     header: Option<Vec<String>>,
     pub(super) width: usize,
     entries: Entries<'a>,
+    /// Whether the first line has a name less than the others have fields, and the first column was given an empty one.
+    lacked_a_name: bool,
 }
 
 /// Where the entries of a table come from. They are gone through as often as needed.
@@ -56,7 +59,8 @@ pub(crate) fn read(text: Source<'_>, separator: u8, options: &ReadOptions<'_>) -
 pub(crate) fn read_columns(columns: Columns, options: &ReadOptions<'_>) -> Result<Content, FileError> {
     let names: Vec<String> = columns.names.iter().map(|name| name.trim().to_owned()).collect();
     let width = names.len();
-    read_table(Table { width, header: Some(names), entries: Entries::Columns(columns) }, options)
+    let entries = Entries::Columns(columns);
+    read_table(Table { width, header: Some(names), entries, lacked_a_name: false }, options)
 }
 
 fn read_table(mut table: Table<'_>, options: &ReadOptions<'_>) -> Result<Content, FileError> {
@@ -73,6 +77,7 @@ fn read_table(mut table: Table<'_>, options: &ReadOptions<'_>) -> Result<Content
         Layout::Long { positions, value } => (positions.clone(), value.iter().copied().collect()),
     };
     table.refuse_unreadable(labels.iter().chain(&values).copied())?;
+    table.refuse_cut_decimals(&layout, labels.iter().chain(&values).copied(), options.dimensions)?;
     if let (Entries::Columns(columns), Layout::Long { .. }) = (&mut table.entries, &layout)
         && let Some(body) = moved::body(columns, &labels, &values, options.wanted)
     {
@@ -95,11 +100,11 @@ impl<'a> Table<'a> {
         if lacks_a_name(text, separator)? {
             let names: Vec<String> = std::iter::once(String::new()).chain(names).collect();
             let (width, entries) = (names.len(), Entries::Text(text, separator));
-            return Ok(Table { header: Some(names), width, entries });
+            return Ok(Table { header: Some(names), width, entries, lacked_a_name: true });
         }
         let width = names.len();
         let header = is_header(text, separator)?.then_some(names);
-        Ok(Table { header, width, entries: Entries::Text(text, separator) })
+        Ok(Table { header, width, entries: Entries::Text(text, separator), lacked_a_name: false })
     }
 
     /// The entries from the first on.
@@ -366,7 +371,8 @@ fn body<'a>(
             let field = &record.field(column);
             if options.wanted == Wanted::Text {
                 let text = field.text();
-                if field.is_missing() {
+                // A label `NA` stands in quotation marks, as R writes what is text.
+                if field.is_missing() && !field.is_quoted_text() {
                     texts.push_missing();
                 } else {
                     check_label(&text)
