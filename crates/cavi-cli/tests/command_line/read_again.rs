@@ -400,18 +400,21 @@ fn a_decimal_comma_is_not_cut_in_two() {
     close(&array(&directory, "o/posterior/m.mean.npy"), &[6.0, 2.0]);
 }
 
-/// Namibia at the mean of 1.5 and 3.0.
+/// Namibia is missing, however it is quoted, until it has another word; then it is at the mean of 1.5 and 3.0.
 #[test]
-fn a_label_na_in_quotation_marks_is_one() {
+fn a_label_na_has_to_be_another_word() {
     let program = "axis unit[n]\naxis land[g]\ndata of[n] : index land\ndata y[n] : real\nmu[g] ~ Normal(0, sd = 1000)\n\
         y[n] ~ Normal(mu[of[n]], sd = 0.1)\n";
     let table = "unit,land,y\n1,NA,1.5\n2,US,2.5\n3,NA,3\n4,DE,1\n";
-    let quoted = table.replace("NA", "\"NA\"");
-    let directory =
-        prepared("read_again_na", &[("own.cavi", program), ("plain.csv", table), ("quoted.csv", &quoted)]);
-    run(&directory, "fit own.cavi --data of=quoted.csv:land --data y=quoted.csv:y --out o --quiet");
-    assert_eq!(fs::read_to_string(directory.join("o/axes/land.txt")).unwrap(), "NA\nUS\nDE\n");
+    let (quoted, whole) = (table.replace("NA", "\"NA\""), table.replace("NA", "Namibia"));
+    let files = [("own.cavi", program), ("plain.csv", table), ("quoted.csv", &quoted), ("whole.csv", &whole)];
+    let directory = prepared("read_again_na", &files);
+    let words = ["a missing entry", "write another word for it", "a statement of its own"];
+    for file in ["plain.csv", "quoted.csv"] {
+        let line = format!("fit own.cavi --data of={file}:land --data y={file}:y --out p --quiet");
+        refused(&directory, &line, &words);
+    }
+    run(&directory, "fit own.cavi --data of=whole.csv:land --data y=whole.csv:y --out o --quiet");
+    assert_eq!(fs::read_to_string(directory.join("o/axes/land.txt")).unwrap(), "Namibia\nUS\nDE\n");
     close(&array(&directory, "o/posterior/mu.mean.npy"), &[2.25, 2.5, 1.0]);
-    let words = ["a missing entry", "write it in quotation marks", "a statement of its own"];
-    refused(&directory, "fit own.cavi --data of=plain.csv:land --data y=plain.csv:y --out p --quiet", &words);
 }

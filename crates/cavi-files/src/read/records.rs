@@ -66,11 +66,6 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Whether the field is a text in quotation marks, and not an empty one.
-    pub(crate) fn is_quoted_text(&self) -> bool {
-        matches!(self, Field::Text { raw, quoted: true } if !raw.trim_ascii().is_empty())
-    }
-
     /// Whether the field is a number or missing.
     pub(crate) fn is_number_or_missing(&self) -> bool {
         self.cell().is_some()

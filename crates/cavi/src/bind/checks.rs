@@ -110,7 +110,7 @@ pub(super) fn missing_on_the_right(
                 DataError::new(format!("`{name}` has missing entries{place} and stands on a right-hand side"))
                     .help(match array.support {
                         Support::Index(_) => format!(
-                            "give `{name}` a statement of its own, or leave the lines without a label out of all data; a label that is `NA` stands in quotation marks"
+                            "give `{name}` a statement of its own, or leave the lines without a label out of all data; for a label that is `NA` write another word"
                         ),
                         _ => format!("give `{name}` a statement of its own, or fill its missing entries"),
                     }),

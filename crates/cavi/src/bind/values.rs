@@ -207,7 +207,7 @@ fn map(
 /// What to do where a label among the values of an index is missing.
 fn unknown_label(name: &str) -> String {
     format!(
-        "if the label itself is `NA`, write it in quotation marks, `\"NA\"`; if it is not known, leave its line out of all data, or give `{name}` a statement of its \
+        "if the label itself is `NA`, write another word for it, such as the whole name; if it is not known, leave its line out of all data, or give `{name}` a statement of its \
          own, by which missing entries are latent"
     )
 }

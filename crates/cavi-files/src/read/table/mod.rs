@@ -371,8 +371,7 @@ fn body<'a>(
             let field = &record.field(column);
             if options.wanted == Wanted::Text {
                 let text = field.text();
-                // A label `NA` stands in quotation marks, as R writes what is text.
-                if field.is_missing() && !field.is_quoted_text() {
+                if field.is_missing() {
                     texts.push_missing();
                 } else {
                     check_label(&text)
