@@ -12,7 +12,7 @@
 //! # Source
 //! Golub and Van Loan, Matrix Computations, 4th edition (2013), sections 11.2 and 11.5.
 
-use cavi_algebra::{BlockId, Equations};
+use cavi_algebra::{BlockId, Equations, LetterId};
 use cavi_executor::Runner;
 use cavi_model::Model;
 use cavi_syntax::Diagnostic;
@@ -107,16 +107,32 @@ fn warning(model: &Model, equations: &Equations, gain: f64, farthest: &[(f64, Bl
         crate::levels::joined(&names),
     );
     let array = equations.block(farthest[0].1).members[0];
-    let warning = Diagnostic::warning("W0813", message).help(
-        "write `--accelerate auto`, which moves them together, or put them into one factor, `posterior { q(a, b) }`; of a covariate far from 0, \
+    // Copies of one variable that read each other's means are one factor as a slice.
+    let factor = match farthest {
+        [(_, block)] => slice(equations, *block),
+        _ => "q(a, b)".to_owned(),
+    };
+    let warning = Diagnostic::warning("W0813", message).help(format!(
+        "write `--accelerate auto`, which moves them together, or make them one factor, `posterior {{ {factor} }}`; of a covariate far from 0, \
          `center over` its rows takes the cause away",
-    );
+    ));
     match model.statement_of(array) {
         Some(statement) => {
             warning.at(statement.span, "one update after another moves it by little, held by the others")
         }
         None => warning,
     }
+}
+
+/// A factor for the copies of a variable together along the letters in which they read each other, as a program writes it.
+fn slice(equations: &Equations, block: BlockId) -> String {
+    let own = equations.block(block);
+    let subscript = |letter: &LetterId| {
+        let colon = if own.in_order.contains(letter) || own.slices[0].contains(letter) { ":" } else { "" };
+        format!("{colon}{}", equations.symbols.letter(*letter).name)
+    };
+    let subscripts: Vec<String> = own.letters_of(0).iter().map(subscript).collect();
+    format!("q({}[{}])", equations.symbols.array(own.members[0]).name, subscripts.join(", "))
 }
 
 /// The means of a set that move; `None` where there are not several numbers that hold each other.

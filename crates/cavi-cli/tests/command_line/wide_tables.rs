@@ -146,3 +146,21 @@ fn totals_that_are_read_as_data_are_told() {
         assert!(!said.contains("is read as data"), "{table}: {said}");
     }
 }
+
+/// A table whose last column is the response, read whole as predictors: it predicts itself, and that is said. Without that column there is nothing to say.
+#[test]
+fn a_response_among_its_own_predictors_is_told() {
+    let directory = scratch("wide_response");
+    let program = "axis row[i]\naxis predictor[p]\ndata x[i, p] : real\ndata y[i] : real\nb[p] ~ Normal(0, sd = 10)\n\
+        y[i] ~ Normal(sum[p](x[i, p] * b[p]), sd = 1)\n";
+    fs::write(directory.join("r.cavi"), program).unwrap();
+    fs::write(directory.join("all.csv"), "a,b,y\n1,2,3.5\n2,1,2.5\n0,3,4\n1,1,1.5\n").unwrap();
+    fs::write(directory.join("x.csv"), "a,b\n1,2\n2,1\n0,3\n1,1\n").unwrap();
+    for (x, is_told) in [("all.csv", true), ("./all.csv", true), ("x.csv", false)] {
+        let data = [format!("x={x}"), "y=all.csv:y".to_owned()];
+        let (status, said) = fit(&directory, "r.cavi", &["--data", &data[0], "--data", &data[1], "--force"]);
+        assert_eq!(status, 0, "{said}");
+        let found = said.contains("the column `y` is read into `x` with the others, and by itself into `y`");
+        assert_eq!(found, is_told, "{x}: {said}");
+    }
+}

@@ -46,6 +46,7 @@ mod by_order;
 mod missing_codes;
 mod places;
 mod read_back;
+mod read_twice;
 mod same_rows;
 mod sizes;
 mod suspicions;

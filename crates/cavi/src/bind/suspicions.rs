@@ -15,6 +15,7 @@ use super::data_error::DataError;
 use super::inputs::{Inputs, LabelSource, SetValue};
 use super::missing_codes;
 use super::pieces::Piece;
+use super::read_twice;
 use super::totals;
 
 /// A wider table has labels as columns, some of which are words.
@@ -59,6 +60,7 @@ pub(super) fn warnings(symbols: &Symbols, inputs: &Inputs, pieces: &[Piece], axe
             warnings.extend(names_among_rows(symbols, piece));
         }
         warnings.extend(totals::warnings(symbols, piece));
+        warnings.extend(read_twice::warnings(symbols, inputs, piece));
         warnings.extend(missing_codes::warning(symbols, piece));
         warnings.extend(missing_codes::label_warning(symbols, piece));
     }
