@@ -93,3 +93,37 @@ fn what_was_held_out_is_held_out_again_in_another_order_of_lines() {
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("what was held out of the fit in `o` (14 entries)"), "{message}");
 }
+
+/// Covariates with missing entries are latent: `project` writes those that were given as they stand in the file, and one that is missing where the column
+/// has its mean, in the same units.
+#[test]
+fn covariates_of_new_rows_are_written_in_their_units() {
+    let program = "axis obs[n]\naxis pred[p]\ndata x[n, p] : real, absent = NA, center over n, scale over n\ndata y[n] : real\n\
+        m[p] ~ Normal(0, sd = 1)\nx[n, p] ~ Normal(m[p], sd = 1)\nb[p] ~ Normal(0, sd = 1e-3)\ny[n] ~ Normal(sum[p](x[n, p] * b[p]), sd = 1)\n";
+    let (mut x, mut y) = (String::from("obs,age,bmi\n"), String::from("obs,y\n"));
+    for row in 0..40 {
+        let missing = if row == 7 { "NA".to_owned() } else { format!("{}", 20 + row % 10) };
+        writeln!(x, "o{row},{},{missing}", 40 + row * 7 % 20).unwrap();
+        writeln!(y, "o{row},{}", row % 3).unwrap();
+    }
+    let files = [
+        ("own.cavi", program.to_owned()),
+        ("x.csv", x),
+        ("y.csv", y),
+        ("nx.csv", "obs,age,bmi\nn0,44.5,NA\nn1,51,23\n".to_owned()),
+        ("ny.csv", "obs,y\nn0,1\nn1,2\n".to_owned()),
+    ];
+    let directory = prepared("given_again_units", &files);
+    run(&directory, "fit own.cavi --data x=x.csv --data y=y.csv --out o --quiet");
+    run(&directory, "project o --data x=nx.csv --data y=ny.csv --out p --quiet");
+    let table = read(&directory, "p/x.csv");
+    let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines[0], ["obs", "age", "bmi"]);
+    let value = |row: usize, column: usize| lines[row][column].parse::<f64>().unwrap();
+    for (row, column, right) in [(1, 1, 44.5), (2, 1, 51.0), (2, 2, 23.0)] {
+        assert!((value(row, column) - right).abs() < 1e-9, "{table}");
+    }
+    // 20 to 29, four times each but 27, which is missing once.
+    let mean = (24.5 * 40.0 - 27.0) / 39.0;
+    assert!((value(1, 2) - mean).abs() < 0.05, "{mean}\n{table}");
+}

@@ -11,7 +11,7 @@ use crate::prepare::{EntryAxis, Problem};
 impl Projection {
     /// The name of each latent of rows, and its means as the text of a table: the labels of the row, then a mean for each position
     /// on its other axes (of an index the probability of each class), under its label. A latent without other axes has one column,
-    /// `mean`.
+    /// `mean`. Data with missing entries are in the units in which they were given.
     pub fn tables(&self) -> Vec<(String, String)> {
         let Problem { equations, .. } = self.rows.problem.as_given();
         let name = |array: &ArrayId| equations.symbols.array(*array).name.clone();
@@ -21,7 +21,8 @@ impl Projection {
     /// The table of a latent; `None` for one without a mean of its own.
     fn table(&self, array: ArrayId) -> Option<String> {
         let Problem { equations, binding, .. } = self.rows.problem.as_given();
-        let Mean { axes, shape, values } = mean(equations, &binding.bound, &self.fit.parameters, array)?;
+        let found = mean(equations, &binding.bound, &self.fit.parameters, array)?;
+        let Mean { axes, shape, values } = self.in_units_of_data(array, found);
         let is_key: Vec<bool> = axes.iter().map(|axis| self.is_key(&binding.entries, *axis)).collect();
         let some = |key: bool| (0..axes.len()).filter(|place| is_key[*place] == key).collect::<Vec<usize>>();
         let (keys, others) = (some(true), some(false));
@@ -68,6 +69,29 @@ impl Projection {
             table.row(&cells.chain(means).collect::<Vec<_>>());
         }
         Some(table.as_str().to_owned())
+    }
+
+    /// The means of data with missing entries, which are latent, in the units in which the data were given.
+    fn in_units_of_data(&self, array: ArrayId, mut found: Mean) -> Mean {
+        let problem = self.rows.problem.as_given();
+        let Some(own) = problem.binding.standardised.iter().find(|own| own.array == array) else {
+            return found;
+        };
+        let count = found.values.len();
+        let entries = problem.binding.entries.iter().find(|own| found.axes.as_slice() == [own.axis]);
+        let coordinates: Vec<Vec<u32>> = match entries {
+            Some(entries) => entries.columns.to_vec(),
+            None => {
+                let along = |dimension: usize| {
+                    let (size, inner) =
+                        (found.shape[dimension], found.shape[dimension + 1..].iter().product::<usize>());
+                    (0..count).map(|cell| (cell / inner % size) as u32).collect()
+                };
+                (0..found.shape.len()).map(along).collect()
+            }
+        };
+        own.undo(problem, &coordinates, &mut found.values, None);
+        found
     }
 
     /// Whether positions on an axis are rows of the tables: those of rows, of what is ragged in them, and listed entries.
