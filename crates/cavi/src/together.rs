@@ -43,12 +43,25 @@ pub(crate) fn settle(executor: &mut Runner<'_>, set: &[BlockId], blocks: &[Block
     found.map_or((0.0, STEPS), |found| (found.gain, found.steps))
 }
 
-/// A warning where means would move far together, at the end of a fit with this bound after so many sweeps, and raise it by more than `known`. A
+/// Where a fit ended.
+#[derive(Clone, Copy)]
+pub(crate) struct Reached {
+    /// The bound.
+    pub elbo: f64,
+    /// Sweeps that it took.
+    pub sweeps: usize,
+    /// The relative change of the bound at which it was to end.
+    pub tolerance: f64,
+    /// By how much its last sweep raised the bound.
+    pub by_sweep: f64,
+}
+
+/// A warning where means would move far together, at the end of a fit, and raise the bound by more than `known`, and by more than some sweeps would. A
 /// tolerance of 0 asks for sweeps and for no place to end, and there is none.
 pub(crate) fn not_found(
     model: &Model,
     executor: &mut Runner<'_>,
-    (elbo, sweeps, tolerance): (f64, usize, f64),
+    Reached { elbo, sweeps, tolerance, by_sweep }: Reached,
     known: f64,
     may_move: &dyn Fn(BlockId) -> bool,
 ) -> Option<Diagnostic> {
@@ -57,7 +70,8 @@ pub(crate) fn not_found(
         return None;
     }
     let more = (sweeps / SWEEPS).min(2 * STEPS);
-    let least = (CHANGES * tolerance * elbo.abs()).max(GAIN).max(2.0 * known);
+    let changes = CHANGES * by_sweep.max(tolerance * elbo.abs());
+    let least = changes.max(GAIN).max(2.0 * known);
     let mut most: Option<(Solution, Vec<Locations>)> = None;
     for set in &equations.quadratic {
         let Some(means) = means(executor, set, may_move) else { continue };

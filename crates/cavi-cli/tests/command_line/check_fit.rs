@@ -239,3 +239,31 @@ fn a_column_without_data_stands_in_the_way_of_nothing() {
         "{said}"
     );
 }
+
+/// The kurtosis of three numbers is 3 / 2 in all data, and accuses no model. What is beyond all replicates in many groups is told for the worst.
+#[test]
+fn what_cannot_vary_accuses_no_model_and_many_groups_are_summed_up() {
+    let directory = scratch("check_fit_groups");
+    let program = "axis group[g]\naxis item[n] in group[g]\ndata y[g, n] : real\n\
+        mu[g] ~ Normal(0, sd = 1)\ny[g, n] ~ Normal(mu[g], sd = 1)\n";
+    // In every fifth group the numbers lie far apart.
+    let number = |group: usize, item: usize| {
+        let far = if group.is_multiple_of(5) { 20.0 } else { 1.0 };
+        far * (item as f64 - 1.0) + ((group * 7 + item * 11) % 10) as f64 / 10.0
+    };
+    let table = (0..300).fold("group,item,y\n".to_owned(), |table, own| {
+        let (group, item) = (own / 3, own % 3);
+        table + &format!("g{group},i{item},{}\n", number(group, item))
+    });
+    fs::write(directory.join("own.cavi"), program).unwrap();
+    fs::write(directory.join("y.csv"), table).unwrap();
+    succeed(&directory, &["fit", "own.cavi", "--data", "y=y.csv", "--out", "fit", "--progress", "none"]);
+    let found = checked(&directory, &[]);
+    let rows = found["statistics"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["statistic"] != "kurtosis"));
+    assert_eq!(rows.iter().filter(|row| row["statistic"] == "variance").count(), 100);
+    assert!(found["notes"][0].as_str().unwrap().contains("left out of 100 groups"), "{}", found["notes"]);
+    let shown = succeed(&directory, &["check-fit", "fit"]);
+    assert!(shown.lines().count() < 45 && shown.contains("of 500 statistics"), "{shown}");
+    assert!(shown.contains("`y`, g0: the model expects a variance"), "{shown}");
+}

@@ -127,3 +127,43 @@ fn covariates_of_new_rows_are_written_in_their_units() {
     let mean = (24.5 * 40.0 - 27.0) / 39.0;
     assert!((value(1, 2) - mean).abs() < 0.05, "{mean}\n{table}");
 }
+
+/// Ratings centred by item, of effects that are held near 0: what is expected of an item without ratings is the average of the items' means, whether it is held
+/// out or new.
+#[test]
+fn rows_without_an_entry_are_expected_at_the_average_of_the_means() {
+    let program = "axis user[u]\naxis item[i]\ndata r[u, i] : real, absent = NA, center over u, scale over u\n\
+        a[u] ~ Normal(0, sd = 1e-4)\nb[i] ~ Normal(0, sd = 1e-4)\nr[u, i] ~ Normal(a[u] + b[i], sd = 1)\n";
+    let (users, items) = (6, 5);
+    let rating = |user: usize, item: usize| 10.0 * item as f64 + (user * 3 % 6) as f64;
+    let table = |items: &[usize]| {
+        let pairs = (0..users).flat_map(|user| items.iter().map(move |item| (user, *item)));
+        pairs.fold(String::from("user,item,r\n"), |mut table, (user, item)| {
+            writeln!(table, "u{user},i{item},{}", rating(user, item)).unwrap();
+            table
+        })
+    };
+    let all: Vec<usize> = (0..items).collect();
+    let held = (0..users).fold(String::from("user,item\n"), |table, user| table + &format!("u{user},i2\n"));
+    let files = [
+        ("own.cavi", program.to_owned()),
+        ("r.csv", table(&all)),
+        ("held.csv", held),
+        ("new.csv", "user,item,r\nu0,n0,NA\nu1,n0,NA\n".to_owned()),
+    ];
+    let directory = prepared("given_again_cold", &files);
+    let of_item = |item: &usize| (0..users).map(|user| rating(user, *item)).sum::<f64>() / users as f64;
+    run(&directory, "fit own.cavi --data r=r.csv --heldout r=held.csv --out o --quiet");
+    run(&directory, "impute o --data r=r.csv --out i.csv --quiet");
+    let known = [0, 1, 3, 4].iter().map(of_item).sum::<f64>() / 4.0;
+    let found = means(&directory, "i.csv");
+    assert_eq!(found.len(), users);
+    found.iter().for_each(|own| assert!((own - known).abs() < 1e-3, "{known} {found:?}"));
+    run(&directory, "fit own.cavi --data r=r.csv --out w --quiet");
+    run(&directory, "project w --axis item --data r=new.csv --out p --quiet");
+    run(&directory, "impute p --out j.csv --quiet");
+    let known = all.iter().map(of_item).sum::<f64>() / items as f64;
+    let found = means(&directory, "j.csv");
+    assert!(!found.is_empty());
+    found.iter().for_each(|own| assert!((own - known).abs() < 1e-3, "{known} {found:?}"));
+}

@@ -94,7 +94,29 @@ fn a_table_of_test_entries_beside_that_of_training_is_worth_a_split_of_both() {
     assert!(said.contains("15 as zeros, which the data do not list"), "{said}");
     assert_ne!(zeros, score(&directory, "train.csv", "test.csv").0);
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("test_ratings");
-    assert!(refused(&directory, "train.csv", "places.csv").contains("nothing of `y` is held out"));
+    assert!(
+        refused(&directory, "train.csv", "places.csv")
+            .contains("neither the data nor places.csv have a value")
+    );
+    // Of several columns the one that the data are read from holds the values, or the one with the name of the array.
+    let apart = score(&directory, "train.csv", "test.csv").0;
+    let wide = |own: fn(usize) -> bool, rating_as: &str| {
+        table(own, |user, item| format!("{},{}", user * 31 + item, rating(user, item)))
+            .replace("rating", &format!("stamp,{rating_as}"))
+    };
+    for name in ["rating", "y"] {
+        fs::write(directory.join("train_stamps.csv"), wide(|rest| rest < 4, name)).unwrap();
+        fs::write(directory.join("test_stamps.csv"), wide(|rest| rest == 4, name)).unwrap();
+        assert_eq!(
+            score(&directory, &format!("train_stamps.csv:{name}"), "test_stamps.csv").0,
+            apart,
+            "{name}"
+        );
+    }
+    assert_eq!(score(&directory, "train.csv", "test_stamps.csv").0, apart);
+    fs::write(directory.join("test_stamps.csv"), wide(|rest| rest == 4, "grade")).unwrap();
+    let said = refused(&directory, "train.csv", "test_stamps.csv");
+    assert!(said.contains("any of the 15 entries") && said.contains("FILE:COLUMN"), "{said}");
     // Of no entries no fraction is an entry.
     fs::write(directory.join("none.csv"), "user,item,rating\n").unwrap();
     let said = refused(&directory, "none.csv", "0.5");

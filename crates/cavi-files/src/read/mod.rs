@@ -95,7 +95,7 @@ pub enum Wanted {
     /// No values: the file lists positions. Values are read all the same in formats in which they cannot be told from
     /// positions.
     Positions,
-    /// Positions, and numbers where there are numbers: in a long table the one column more, if it
+    /// Positions, and numbers where there are numbers: in a long table the one column more, or of several the one that bears the name of the array, if it
     /// begins with a number.
     Optional,
 }

@@ -12,7 +12,7 @@ use super::axes::Axes;
 use super::data_error::DataError;
 use super::pieces::Piece;
 use super::place::Columns;
-use super::standardise::Standardised;
+use super::standardise::{Standardised, Typical};
 use super::suspicions::labels_of;
 use super::values::UNKNOWN;
 
@@ -26,6 +26,8 @@ pub(crate) struct Frozen {
     pub rows: BTreeSet<AxisId>,
     /// What data are standardised by.
     pub standardised: Vec<Standardised>,
+    /// Of data with numbers for each new row, the averages of those of the fit, by which rows without an entry are.
+    pub typical: Vec<Typical>,
 }
 
 impl Frozen {

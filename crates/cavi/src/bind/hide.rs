@@ -97,6 +97,8 @@ pub struct ByFile {
     pub valued: usize,
     /// How many are 0 because neither the data nor the file have a value of them.
     pub zeros: usize,
+    /// How many entries were left out because neither the data nor the file have a value of them.
+    pub without: usize,
     /// Which numbers of the file, which are then no values, differ from what the data list; `None` where none does.
     pub different: Option<Different>,
     /// How many entries were left out: for a label that the data do not have, or because there is no such entry.
@@ -473,7 +475,7 @@ impl Split<'_> {
         let different = named.judge(self.target, &observed);
         let is_named = |place: &Vec<u32>| named.entries.contains_key(place);
         let mut held: Vec<Entry> = observed.iter().filter(|(place, _)| is_named(place)).cloned().collect();
-        let (mut valued, mut zeros) = (0, 0);
+        let (mut valued, mut zeros, mut without) = (0, 0, 0);
         if self.hide.whole.is_empty() {
             let listed: BTreeSet<Vec<u32>> = held.iter().map(|(place, _)| place.clone()).collect();
             for (place, given) in named.entries.iter().filter(|(place, _)| !listed.contains(*place)) {
@@ -482,6 +484,7 @@ impl Split<'_> {
                 let (_, is_zero) = self.bound.entry(&self.target.shape, &at);
                 let value = given.or(is_zero.then_some(0.0));
                 zeros += usize::from(is_zero && given.is_none());
+                without += usize::from(value.is_none());
                 valued += usize::from(given.is_some_and(|given| !is_zero || given != 0.0));
                 held.extend(value.map(|value| (place.clone(), value)));
             }
@@ -491,7 +494,7 @@ impl Split<'_> {
         }
         let mut hidden = self.hidden(held, None);
         let files = named.files().to_owned();
-        hidden.named = Some(ByFile { files, valued, zeros, different, left_out: named.left_out });
+        hidden.named = Some(ByFile { files, valued, zeros, without, different, left_out: named.left_out });
         hidden
     }
 
@@ -539,7 +542,8 @@ impl Split<'_> {
         let mut hidden = self.hidden(held, Some(if kept > 0.0 { total / kept } else { 1.0 }));
         hidden.with_zeros = true;
         let files = named.files().to_owned();
-        hidden.named = Some(ByFile { files, valued, zeros: 0, different: None, left_out: named.left_out });
+        hidden.named =
+            Some(ByFile { files, valued, zeros: 0, without: 0, different: None, left_out: named.left_out });
         Ok(hidden)
     }
 }

@@ -77,6 +77,7 @@ pub use inputs::{ArrayInput, ColumnsInput, Inputs, LabelSource, LabelsInput, Set
 pub use labels::Labels;
 pub(crate) use pieces::{declared, unbound, with_name};
 pub use standardise::Standardised;
+pub(crate) use standardise::Typical;
 pub use texts::Words;
 pub(crate) use to_draw::bind_to_draw;
 pub(crate) use to_pack::{ToPack, to_pack};
@@ -301,7 +302,8 @@ pub(crate) fn bind_in_part(
             None => None,
         };
         let fixed = by_fit.iter().find(|own| own.array == id);
-        let own = standardise::standardise(&target, bound, fixed, (model, others))?;
+        let typical = part.frozen.and_then(|frozen| frozen.typical.iter().find(|own| own.array == id));
+        let own = standardise::standardise(&target, bound, (fixed, typical), (model, others))?;
         if let (Some(own), Some(taken), Some(place)) = (&own, &mut taken, place) {
             let Hidden { coordinates, values, .. } = taken;
             let whole = &part.hide[place].whole;

@@ -161,7 +161,12 @@ pub(super) fn read_one(
     }
     let read = |dimensions: &[Dimension<'_>], columns: &[ColumnOf<'_>]| {
         let unique = inputs.unique;
-        let name = &array.name;
+        // Entries beside the data have their values in a column of the same name.
+        let of_data = inputs.data.iter().find_map(|own| match &own.source {
+            Source::File { column: Some(column), .. } if own.name == array.name => Some(column),
+            _ => None,
+        });
+        let name = of_data.filter(|_| wanted == Wanted::Optional).unwrap_or(&array.name);
         let spill = inputs.spill.as_deref();
         let options = ReadOptions {
             dimensions,

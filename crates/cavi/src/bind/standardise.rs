@@ -23,6 +23,17 @@ pub struct Standardised {
     pub scale: Option<(LetterId, Vec<f64>)>,
 }
 
+/// What data of a fit were standardised by on average, where each of its rows had numbers of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Typical {
+    /// The array.
+    pub array: ArrayId,
+    /// The average of the means that `center over` subtracted.
+    pub centre: Option<f64>,
+    /// The average of the standard deviations.
+    pub scale: Option<f64>,
+}
+
 impl Standardised {
     /// What was subtracted (`center`) and divided by (`scale`), each with its shape ([`Over::shape`]).
     pub(crate) fn parts(&self, problem: &Problem) -> Vec<(&'static str, Vec<usize>, &[f64])> {
@@ -75,12 +86,12 @@ fn array_of(atom: &Atom) -> Option<ArrayId> {
     if let Atom::Value(array, _) = atom { Some(*array) } else { None }
 }
 
-/// Standardises an array as its declaration says, by `fixed` numbers where there are any; `None` where it says nothing. Its multiplicities are among
-/// `others`.
+/// Standardises an array as its declaration says, by `fixed` numbers where there are any, and rows without an entry by `typical` ones; `None` where it
+/// says nothing. Its multiplicities are among `others`.
 pub(super) fn standardise(
     target: &Target<'_>,
     bound: &mut BoundArray,
-    fixed: Option<&Standardised>,
+    (fixed, typical): (Option<&Standardised>, Option<&Typical>),
     (model, others): (&Model, &[Option<BoundArray>]),
 ) -> Result<Option<Standardised>, DataError> {
     let array = target.array;
@@ -95,7 +106,8 @@ pub(super) fn standardise(
     }
     let moments = |bound: &BoundArray, letter: LetterId| {
         let weights = RowWeights::of(target.symbols, &of_weights, &atoms, &letters);
-        moments(target, bound, letter, weights)
+        let typical = (typical.and_then(|own| own.centre), typical.and_then(|own| own.scale));
+        moments(target, bound, letter, (weights, typical))
     };
     let mut standardised = Standardised { array: target.id, centre: None, scale: None };
     let spread = array.scale.map(|letter| (letter, moments(bound, letter)));
@@ -160,12 +172,13 @@ fn groups_over<'a>(target: &Target<'a>, letter: LetterId) -> Groups<'a> {
 }
 
 /// Means and standard deviations of the observed entries, one of each a group. A deviation within the rounding of the mean is 0, and 0 counts
-/// as 1.
+/// as 1. Of a group without an entry, such as a row that is held out as a whole, they are the typical ones, or the averages over the groups that have some:
+/// what is expected there is in the units of the data.
 fn moments(
     target: &Target<'_>,
     bound: &BoundArray,
     letter: LetterId,
-    weights: RowWeights<'_>,
+    (weights, typical): (RowWeights<'_>, (Option<f64>, Option<f64>)),
 ) -> (Vec<f64>, Vec<f64>) {
     let (shape, existing) = (target.shape.clone(), target.cells_with_entries().clone());
     let entries = Entries { array: bound, shape, existing, weights };
@@ -174,8 +187,18 @@ fn moments(
         found.deviation.into_iter().zip(&found.mean).map(|(deviation, mean)| {
             if deviation > 4.0 * f64::EPSILON * mean.abs() { deviation } else { 1.0 }
         });
-    let spread = spread.collect();
-    (found.mean, spread)
+    let mut spread: Vec<f64> = spread.collect();
+    let mut mean = found.mean;
+    let has_some = |weight: &f64| *weight > 0.0;
+    let known = found.weight.iter().filter(|weight| has_some(weight)).count();
+    for (values, typical) in [(&mut mean, typical.0), (&mut spread, typical.1)] {
+        let all = values.iter().zip(&found.weight).filter(|(_, weight)| has_some(weight));
+        let average = (known > 0).then(|| all.map(|(value, _)| value / known as f64).sum());
+        let Some(unknown) = typical.or(average) else { continue };
+        let without = values.iter_mut().zip(&found.weight).filter(|(_, weight)| !has_some(weight));
+        without.for_each(|(value, _)| *value = unknown);
+    }
+    (mean, spread)
 }
 
 /// Changes every observed entry.

@@ -36,7 +36,7 @@ pub(crate) fn bind_to_draw(
     }
     let mut ready = |id: ArrayId, bound: &mut BoundArray, others: &[Option<BoundArray>]| {
         if !drawn.contains(&id) {
-            standardise::standardise(&Target::new(symbols, &axes, id), bound, None, (model, others))?;
+            standardise::standardise(&Target::new(symbols, &axes, id), bound, (None, None), (model, others))?;
         }
         Ok(())
     };

@@ -151,8 +151,19 @@ pub struct Row {
 impl Row {
     /// Whether the data lie beyond every replicate.
     pub fn is_beyond(&self) -> bool {
-        self.observed < self.lowest || self.observed > self.highest
+        self.beyond() > 0.0
     }
+
+    /// How far the data lie beyond the nearest replicate; 0 where they lie among them, or where what is between is rounding.
+    pub fn beyond(&self) -> f64 {
+        let far = (self.observed - self.highest).max(self.lowest - self.observed);
+        if far > rounding(self.observed) { far } else { 0.0 }
+    }
+}
+
+/// Less than this between two values of a statistic of this size is rounding.
+fn rounding(size: f64) -> f64 {
+    1e-12 * size.abs()
 }
 
 /// How far q is from the posterior, by its importance weights `log p(data, latents) - log q(latents)`.
@@ -320,12 +331,17 @@ fn statistics_of(fit: &Reopened, asked: &Asked) -> Result<(Vec<Row>, Vec<String>
     };
     let replicates = threads.map(asked.draws, replicate).into_iter().collect::<Result<Vec<_>, Error>>()?;
     let (mut rows, mut valueless, mut rare) = (Vec::new(), Vec::new(), Vec::new());
+    let mut too_few: Vec<Vec<&Group>> = vec![Vec::new(); ALL.len()];
     let mut place = 0;
     for array in &looked_at {
         for group in &array.groups {
             for statistic in &array.statistics {
                 let own: Vec<f64> = replicates.iter().map(|found| found[place]).collect();
                 place += 1;
+                if group.values.len() < statistic.fewest() {
+                    too_few[*statistic as usize].push(group);
+                    continue;
+                }
                 let name = || {
                     let of = group.label.as_ref().map_or_else(String::new, |own| format!(", {own}"));
                     format!("`{}` of `{}`{of}", statistic.name(), array.name)
@@ -339,6 +355,15 @@ fn statistics_of(fit: &Reopened, asked: &Asked) -> Result<(Vec<Row>, Vec<String>
                 }
             }
         }
+    }
+    for (statistic, groups) in ALL.iter().zip(&too_few).filter(|(_, groups)| !groups.is_empty()) {
+        let of = match groups[..] {
+            [Group { label: None, .. }] => "all data".to_owned(),
+            [Group { label: Some(label), .. }] => label.clone(),
+            _ => format!("{} groups", groups.len()),
+        };
+        let (name, fewest) = (statistic.name(), statistic.fewest());
+        notes.push(format!("`{name}` takes {fewest} entries or more, and is left out of {of}"));
     }
     if !valueless.is_empty() {
         notes.push(format!("the data have no value of {}, and nothing is compared there", some(&valueless)));
@@ -382,8 +407,9 @@ fn row(array: &Array, group: &Group, statistic: Statistic, replicates: &[f64]) -
         return Err(LeftOut::FewReplicates(replicates.len()));
     }
     let count = replicates.len() as f64;
-    let above = replicates.iter().filter(|own| **own >= observed).count() as f64;
-    let below = replicates.iter().filter(|own| **own <= observed).count() as f64;
+    let rounding = rounding(observed);
+    let above = replicates.iter().filter(|own| **own >= observed - rounding).count() as f64;
+    let below = replicates.iter().filter(|own| **own <= observed + rounding).count() as f64;
     let mut row = Row {
         name: array.name.clone(),
         group: group.label.clone(),

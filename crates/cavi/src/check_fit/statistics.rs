@@ -107,6 +107,22 @@ impl Statistic {
         }
     }
 
+    /// The fewest entries of which its value follows from the data: the variance of one entry is 0, two lie evenly about their mean, and the kurtosis of three
+    /// is 3 / 2, whatever they are.
+    pub fn fewest(self) -> usize {
+        match self {
+            Statistic::Variance | Statistic::Dispersion | Statistic::Commonest | Statistic::Entropy => 2,
+            Statistic::Skewness => 3,
+            Statistic::Kurtosis => 4,
+            Statistic::Zeros
+            | Statistic::Mean
+            | Statistic::Max
+            | Statistic::Min
+            | Statistic::Rows
+            | Statistic::Columns => 1,
+        }
+    }
+
     /// Its value; NaN where it has none. Each of the `values` counts as often as it weighs; `rows` and `columns` are the places of each entry on
     /// the first and on the last axis, from 0 to the number that stands beside them. Where entries are pairs without an order, the places of one
     /// side of all of them are followed by those of the other.

@@ -13,6 +13,7 @@ use super::{Attempt, Context, Control, FitError, Halt, Lost, Progress, Run, Trac
 use crate::accelerate::Accelerator;
 use crate::checkpoint::{At, Checkpoints, Snapshot};
 use crate::start::Start;
+use crate::together::Reached;
 use crate::warmup::Between;
 
 /// Who watches a run.
@@ -302,7 +303,7 @@ impl Context<'_> {
             warnings.extend(found);
         }
         let is_whole = done > 0 && failure.is_none() && !interrupted;
-        let not_found = if is_whole { self.not_found(&mut executor, elbo, done) } else { None };
+        let not_found = if is_whole { self.not_found(&mut executor, elbo, &trace) } else { None };
         Ok(Attempt {
             not_found,
             run: Run {
@@ -321,11 +322,22 @@ impl Context<'_> {
     }
 
     /// A warning about what a run has not found that a move of several variables together would: levels that only priors fix, or means.
-    fn not_found(&self, executor: &mut Runner<'_>, elbo: f64, done: u64) -> Option<Diagnostic> {
+    fn not_found(&self, executor: &mut Runner<'_>, elbo: f64, trace: &[TraceRow]) -> Option<Diagnostic> {
         let may_move = |block| self.schedule.blocks().contains(&block);
         let levels = crate::levels::not_found(self.model, &self.binding.labels, executor, &may_move);
         let known = levels.as_ref().map_or(0.0, |(_, gain)| *gain);
-        let reached = (elbo, done as usize, self.resolved.tolerance);
+        let mut known_bounds = trace.iter().rev().filter_map(|row| Some((row.sweep, row.elbo?)));
+        let (last, before) = (known_bounds.next(), known_bounds.next());
+        let by_sweep = match (last, before) {
+            (Some((sweep, last)), Some((from, earlier))) => (last - earlier) / (sweep - from).max(1) as f64,
+            _ => 0.0,
+        };
+        let reached = Reached {
+            elbo,
+            sweeps: trace.last().map_or(0, |row| row.sweep.max(0) as usize),
+            tolerance: self.resolved.tolerance,
+            by_sweep,
+        };
         // Where allocations are others, means of a lower bound may be meant.
         let together = match self.phase {
             "fit" => crate::together::not_found(self.model, executor, reached, known, &may_move),

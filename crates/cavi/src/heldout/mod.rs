@@ -41,7 +41,7 @@ use cavi_model::{Model, Statement};
 use cavi_numerics::Threads;
 use rand_chacha::ChaCha8Rng;
 
-use crate::bind::{Binding, DataError, Draw, Hidden, Hide, Inputs, Part, What, bind_in_part};
+use crate::bind::{Binding, ByFile, DataError, Draw, Hidden, Hide, Inputs, Part, What, bind_in_part};
 use crate::compare::ByEntry;
 use crate::compile::Compiled;
 use crate::error::Error;
@@ -235,6 +235,15 @@ pub(crate) fn bind_part_by(
     }
     if let Some(empty) = held.parts.iter().find(|part| part.is_empty()) {
         let name = &problem.model.symbols.array(empty.array).name;
+        if let Some(ByFile { files, without, .. }) = empty.named.as_ref().filter(|named| named.without > 0) {
+            let what =
+                if *without == 1 { "the entry".to_owned() } else { format!("any of the {without} entries") };
+            return Err(DataError::new(format!(
+                "nothing of `{name}` is held out: neither the data nor {files} have a value of {what} that it names"
+            ))
+            .help(format!("`--heldout {name}=FILE:COLUMN` says which column of the file holds the values"))
+            .into());
+        }
         return Err(DataError::new(format!(
             "nothing of `{name}` is held out: what was asked for is no entry"
         ))

@@ -6,7 +6,7 @@ use crate::bind::{ByFile, Different, Hidden};
 
 /// What there is to say of entries that files name.
 pub(super) fn by_file(model: &Model, part: &Hidden) -> Option<String> {
-    let ByFile { files, valued, zeros, left_out, .. } = part.named.as_ref()?;
+    let ByFile { files, valued, zeros, without, left_out, .. } = part.named.as_ref()?;
     let name = &model.symbols.array(part.array).name;
     let all = part.coordinates.first().map_or(part.values.len(), Vec::len);
     let entries = |count: usize| if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") };
@@ -25,6 +25,10 @@ pub(super) fn by_file(model: &Model, part: &Hidden) -> Option<String> {
     let mut note = format!("held out by {files}: {} of `{name}`, {}", entries(all), parts.join(" and "));
     if *left_out > 0 {
         note += &format!("; {} left out, for labels or places that the data do not have", entries(*left_out));
+    }
+    if *without > 0 {
+        note +=
+            &format!("; {} left out, of which neither the data nor the file have a value", entries(*without));
     }
     Some(note)
 }

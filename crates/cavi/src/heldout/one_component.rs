@@ -72,9 +72,18 @@ fn one_component(
 ) -> Option<OneComponent> {
     let given = problem.as_given();
     let several = |axis: &AxisId| given.binding.bound.size(*axis) > 1;
+    // Components to each of which an array gives numbers are these, and none of them stands for all.
+    let with_numbers = |axis: &AxisId| {
+        let symbols = &given.model.symbols;
+        let of_array = |own: &&SetInput| matches!(own.value, SetValue::Source(_));
+        split.inputs.set.iter().filter(of_array).any(|set| {
+            let array = symbols.arrays.iter().find(|own| own.name == set.name);
+            array.is_some_and(|own| own.letters.iter().any(|letter| symbols.letter(*letter).axis == *axis))
+        })
+    };
     let axes: Vec<String> = component_axes(&given.model)
         .into_iter()
-        .filter(several)
+        .filter(|axis| several(axis) && !with_numbers(axis))
         .map(|axis| given.model.symbols.axis(axis).name.clone())
         .collect();
     let sweeps: u64 = fit.runs.iter().map(|run| run.sweeps).sum();

@@ -7,7 +7,9 @@ use cavi_algebra::{ArrayId, AxisId, LetterId};
 use cavi_model::Model;
 
 use super::RowAxes;
-use crate::bind::{DataError, Frozen, Inputs, LabelSource, LabelsInput, SetInput, SetValue, Standardised};
+use crate::bind::{
+    DataError, Frozen, Inputs, LabelSource, LabelsInput, SetInput, SetValue, Standardised, Typical,
+};
 use crate::posterior::safe;
 
 /// What an earlier fit fixes for new rows.
@@ -140,11 +142,20 @@ impl RowAxes<'_> {
                     if others.chain(above).any(|own| self.is_row(symbols.letter(own).axis)) {
                         return Ok(None);
                     }
-                    let path = directory.join("standardised").join(format!("{}.{part}.npy", array.name));
-                    Ok(Some((letter, cavi_files::read_npy(&path)?.values)))
+                    Ok(Some((letter, cavi_files::read_npy(&of_file(directory, &array.name, part))?.values)))
                 };
             match (read("center", array.center), read("scale", array.scale)) {
-                (Ok(None), Ok(None)) => {}
+                (Ok(None), Ok(None)) => {
+                    let average = |part: &str, letter: Option<LetterId>| match letter {
+                        Some(_) => average(&of_file(directory, &array.name, part)),
+                        None => Ok(None),
+                    };
+                    match (average("center", array.center), average("scale", array.scale)) {
+                        (Ok(None), Ok(None)) => {}
+                        (Ok(centre), Ok(scale)) => frozen.typical.push(Typical { array: id, centre, scale }),
+                        (centre, scale) => problems.extend([centre.err(), scale.err()].into_iter().flatten()),
+                    }
+                }
                 (Ok(centre), Ok(scale)) => {
                     frozen.standardised.push(Standardised { array: id, centre, scale })
                 }
@@ -230,4 +241,16 @@ impl RowAxes<'_> {
         all.sort_by(|(one, _), (other, _)| one.cmp(other));
         all
     }
+}
+
+/// Where a fit keeps what it standardised an array by.
+fn of_file(directory: &Path, name: &str, part: &str) -> PathBuf {
+    directory.join("standardised").join(format!("{name}.{part}.npy"))
+}
+
+/// The average of the numbers of a file; none of no numbers.
+fn average(path: &Path) -> Result<Option<f64>, DataError> {
+    let values = cavi_files::read_npy(path)?.values;
+    let count = values.len() as f64;
+    Ok((count > 0.0).then(|| values.iter().map(|own| own / count).sum()))
 }

@@ -230,7 +230,7 @@ fn long_by_ids(
         match (options.wanted, rest.as_slice()) {
             (Wanted::Positions, _) => return Ok(Some(Layout::Long { positions, value: None })),
             (Wanted::Optional, _) => {
-                let value = numeric_value(table, &positions)?;
+                let value = numeric_value(table, options, &positions)?;
                 return Ok(Some(Layout::Long { positions, value }));
             }
             (_, [value]) => return Ok(Some(Layout::Long { positions, value: Some(*value) })),
@@ -415,7 +415,7 @@ fn long_value(
     match (options.wanted, named) {
         (_, Some(named)) => return Ok(Some(named)),
         (Wanted::Positions, None) => return Ok(None),
-        (Wanted::Optional, None) => return numeric_value(table, positions),
+        (Wanted::Optional, None) => return numeric_value(table, options, positions),
         (Wanted::Numbers | Wanted::Text, None) => {}
     }
     let is_taken = |column| positions.contains(&column);
@@ -473,9 +473,19 @@ fn only_value(table: &Table<'_>, is_taken: impl Fn(usize) -> bool) -> Result<usi
     }
 }
 
-/// The one column beside those of positions, if there is one and its first field is a number, missing, or `TRUE` or `FALSE`.
-fn numeric_value(table: &Table<'_>, positions: &[usize]) -> Result<Option<usize>, FileError> {
-    let Ok(value) = only_value(table, |column| positions.contains(&column)) else { return Ok(None) };
+/// The one column beside those of positions, or of several the one that bears the name of the array, if its first field is a number, missing, or `TRUE` or
+/// `FALSE`.
+fn numeric_value(
+    table: &Table<'_>,
+    options: &ReadOptions<'_>,
+    positions: &[usize],
+) -> Result<Option<usize>, FileError> {
+    let is_taken = |column| positions.contains(&column);
+    let value = match only_value(table, is_taken) {
+        Ok(value) => Some(value),
+        Err(_) => own_column(table, options, is_taken)?,
+    };
+    let Some(value) = value else { return Ok(None) };
     let mut records = table.records()?;
     while let Some(record) = records.next()? {
         if !record.is_blank() {
@@ -498,7 +508,7 @@ fn vector(
         && let Some(label) = label
     {
         let value = match (value, options.wanted) {
-            (None, Wanted::Optional) => numeric_value(table, &[label])?,
+            (None, Wanted::Optional) => numeric_value(table, options, &[label])?,
             (value, _) => value,
         };
         return Ok(Layout::Long { positions: vec![label], value });
