@@ -105,6 +105,62 @@ fn what_is_printed_compiles_when_it_is_pasted() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What stands in a statement stands in the lines that take its place, and these compile.
+#[test]
+fn arguments_go_where_they_belong() {
+    let data = |kind: &str| {
+        format!(
+            "axis item[n]\ndata x[n] : {kind}\ndata w[n] : real\na ~ Normal(0, sd = 2)\ns ~ Gamma(2, rate = 1)\nw[n] ~ Normal(a, prec = s)\n"
+        )
+    };
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("positive", "LogNormal(a + 3, 0.5)", &["Normal(a + 3, sd = 0.5)"]),
+        ("positive", "LogNormal(mu = a, sigma = 2)", &["Normal(a, sd = 2)"]),
+        ("unit", "LogitNormal(a, 0.5)", &["Normal(a, sd = 0.5)"]),
+        ("count", "NegativeBinomial(3, 0.25)", &["Gamma(3, mean = 3 * (1 - 0.25) / 0.25)"]),
+        (
+            "count",
+            "NegativeBinomial(mean = s, size = 3)",
+            &["Gamma(3, mean = 1)", "Poisson(s * x_spread[n])"],
+        ),
+        ("count", "NegBinomial2(s, 3)", &["Gamma(3, mean = 1)", "Poisson(s * x_spread[n])"]),
+        (
+            "count",
+            "neg_binomial_2_log(a + 1, 3)",
+            &["Gamma(3, mean = 1)", "Poisson(exp((a + 1)) * x_spread[n])"],
+        ),
+        ("count", "BetaBinomial(20, 2, 5)", &["Beta(2, 5)", "Binomial(20, x_p[n])"]),
+        ("positive", "InverseGaussian(2, 5)", &["GeneralizedInverseGaussian(-1 / 2, 5 / 2^2, 5)"]),
+        ("positive", "ChiSquared(7)", &["Gamma(7 / 2, rate = 1 / 2)"]),
+        ("positive", "BetaPrime(2, 4)", &["Gamma(4, rate = 1)", "Gamma(2, rate = x_rate[n])"]),
+        ("positive", "F(4, 9)", &["Gamma(9 / 2, rate = 9 / 2)", "Gamma(4 / 2, rate = 4 / 2 * x_weight[n])"]),
+        ("unit", "Kumaraswamy(4, 5)", &["x[n]^4", "Beta(1, 5)"]),
+        (
+            "count",
+            "OrderedLogistic(a, cuts)",
+            &["data x_passes[n, x_c] : binary", "Bernoulli(logit = a - x_at[x_c])"],
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (kind, written, parts) in cases {
+        let before = data(kind);
+        let text = format!("{before}x[n] ~ {written}\n");
+        let message = compile("instead", &text).expect_err("the family is unknown");
+        let help = message.lines().skip_while(|line| !line.contains("write in its place")).skip(1);
+        let lines: Vec<&str> = help.take_while(|line| line.starts_with("      ")).map(str::trim).collect();
+        let pasted = lines.join("\n");
+        if let Some(part) = parts.iter().find(|part| !pasted.contains(**part)) {
+            wrong.push(format!("{written}: no `{part}` in\n{message}"));
+        }
+        // Of the exponential of a latent only a point has an update.
+        let after = if pasted.contains("exp(") { "posterior { point a }\n" } else { "" };
+        if let Err(problem) = compile("pasted", &format!("{before}{pasted}\n{after}")) {
+            wrong.push(format!("{written}\n{before}{pasted}\n{problem}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// A rejected program, and what its message says to write.
 struct Mended {
     name: &'static str,

@@ -3,7 +3,7 @@
 use cavi_syntax::{ast, print_expression, print_reference};
 
 /// A distribution and what is written instead of `x[n] ~ Name(...)`: `{x}` stands for the variable as it is written, `{N}`
-/// for its name and `{S}` for its subscripts, `{P}` for those that are no slices and `{E}` for all without colons, `{i}`
+/// for its name and `{S}` for its subscripts, `{C}` for these and one more, `{P}` for those that are no slices and `{E}` for all without colons, `{i}`
 /// and `{j}` for the slice letters; `{mean}`, `{scale}`, `{dof}`, `{shape}` and so on for its arguments, `{over}`,
 /// `{times}` and `{twice}` for what a scale s makes of an inverse square, a precision and `2 * b^2`.
 struct Instead {
@@ -33,14 +33,23 @@ enum Of {
 
 /// The names under which other systems take an argument.
 const ARGUMENTS: &[(&str, &[&str])] = &[
-    ("mean", &["mean", "mu", "loc", "location"]),
-    ("scale", &["scale", "sigma", "sd", "s", "b", "gamma"]),
+    ("mean", &["mean", "mu", "loc", "location", "meanlog"]),
+    ("middle", &["mean", "mu", "loc", "location"]),
+    ("level", &["level", "eta", "mean", "mu", "predictor"]),
+    ("cuts", &["cuts", "c", "cutpoints", "cutpoint"]),
+    ("scale", &["scale", "sigma", "sd", "s", "b", "gamma", "sdlog"]),
     ("dof", &["dof", "df", "nu"]),
-    ("size", &["size", "n", "r", "total_count"]),
+    ("size", &["size", "n", "r", "total_count", "alpha", "phi", "concentration"]),
+    ("trials", &["trials", "size", "n", "total_count"]),
+    ("a", &["a", "alpha", "shape1"]),
+    ("b", &["b", "beta", "shape2"]),
     ("p", &["p", "prob", "probs"]),
-    ("shape", &["shape", "alpha", "k", "a", "c"]),
+    ("shape", &["shape", "alpha", "k", "a", "c", "concentration"]),
     ("rate", &["rate", "lam", "beta"]),
 ];
+
+/// The arguments of a distribution that elsewhere has others in these places: they are known by their names alone.
+const BY_NAME: &[&str] = &["size", "middle"];
 
 const TABLE: &[Instead] = &[
     Instead {
@@ -114,15 +123,7 @@ const TABLE: &[Instead] = &[
         ],
     },
     Instead {
-        names: &[
-            "NegativeBinomial",
-            "NegBinomial",
-            "NegBin",
-            "NBinom",
-            "NegBinomial2",
-            "NegBinomialLog",
-            "NegBinomial2Log",
-        ],
+        names: &["NegativeBinomial", "NegBinomial", "NegBin", "NBinom"],
         of: Of::All,
         is: "it is a Gamma mixture of Poissons",
         parameters: "with size {size} and probability {p}; a size r and a mean m are `Gamma(r, mean = m)`",
@@ -133,28 +134,52 @@ const TABLE: &[Instead] = &[
         ],
     },
     Instead {
+        names: &["NegativeBinomial", "NegBinomial", "NegBin", "NBinom"],
+        of: Of::All,
+        is: "it is a Gamma mixture of Poissons",
+        parameters: "with size {size} and mean {middle}",
+        arguments: BY_NAME,
+        lines: &["{N}_spread{S} ~ Gamma({size}, mean = 1)", "{x} ~ Poisson({middle} * {N}_spread{S})"],
+    },
+    Instead {
+        names: &["NegBinomial2", "NegativeBinomial2"],
+        of: Of::All,
+        is: "it is a Gamma mixture of Poissons",
+        parameters: "with mean {middle} and size {size}",
+        arguments: &["middle", "size"],
+        lines: &["{N}_spread{S} ~ Gamma({size}, mean = 1)", "{x} ~ Poisson({middle} * {N}_spread{S})"],
+    },
+    Instead {
+        names: &["NegBinomialLog", "NegBinomial2Log", "NegativeBinomial2Log"],
+        of: Of::All,
+        is: "it is a Gamma mixture of Poissons",
+        parameters: "with a mean whose logarithm is {level}, and size {size}",
+        arguments: &["level", "size"],
+        lines: &["{N}_spread{S} ~ Gamma({size}, mean = 1)", "{x} ~ Poisson(exp({level}) * {N}_spread{S})"],
+    },
+    Instead {
         names: &["BetaBinomial"],
         of: Of::All,
         is: "it is a Beta mixture of Binomials",
-        parameters: "here with 10 trials and a uniform mixture",
-        arguments: &[],
-        lines: &["{N}_p{S} ~ Beta(1, 1)", "{x} ~ Binomial(10, {N}_p{S})"],
+        parameters: "with {trials} trials and the mixture Beta({a}, {b})",
+        arguments: &["trials", "a", "b"],
+        lines: &["{N}_p{S} ~ Beta({a}, {b})", "{x} ~ Binomial({trials}, {N}_p{S})"],
     },
     Instead {
         names: &["InverseGaussian", "Wald"],
         of: Of::All,
         is: "it is a generalised inverse Gaussian of order -1/2",
-        parameters: "here with mean m = 1 and shape l = 1: a = l / m^2, b = l",
-        arguments: &[],
-        lines: &["{x} ~ GeneralizedInverseGaussian(-1 / 2, 1, 1)"],
+        parameters: "with mean m = {middle} and shape l = {shape}: a = l / m^2, b = l",
+        arguments: &["middle", "shape"],
+        lines: &["{x} ~ GeneralizedInverseGaussian(-1 / 2, {shape} / {middle}^2, {shape})"],
     },
     Instead {
         names: &["ChiSquared", "ChiSquare", "Chi2", "ChiSq", "ChiSqr"],
         of: Of::All,
         is: "it is a Gamma",
-        parameters: "here with 4 degrees of freedom",
-        arguments: &[],
-        lines: &["{x} ~ Gamma(4 / 2, rate = 1 / 2)"],
+        parameters: "with {dof} degrees of freedom",
+        arguments: &["dof"],
+        lines: &["{x} ~ Gamma({dof} / 2, rate = 1 / 2)"],
     },
     Instead {
         names: &["Uniform", "Unif"],
@@ -208,19 +233,19 @@ const TABLE: &[Instead] = &[
         names: &["BetaPrime", "InverseBeta", "Pearson6"],
         of: Of::All,
         is: "it is a Gamma mixture of Gammas",
-        parameters: "here with a = 2 and b = 3",
-        arguments: &[],
-        lines: &["{N}_rate{S} ~ Gamma(3, rate = 1)", "{x} ~ Gamma(2, rate = {N}_rate{S})"],
+        parameters: "with shapes {a} and {b}",
+        arguments: &["a", "b"],
+        lines: &["{N}_rate{S} ~ Gamma({b}, rate = 1)", "{x} ~ Gamma({a}, rate = {N}_rate{S})"],
     },
     Instead {
         names: &["F", "FisherSnedecor", "FDist"],
         of: Of::All,
         is: "it is a Gamma mixture of Gammas",
-        parameters: "here with 4 and 6 degrees of freedom",
-        arguments: &[],
+        parameters: "with {a} and {b} degrees of freedom",
+        arguments: &["a", "b"],
         lines: &[
-            "{N}_weight{S} ~ Gamma(6 / 2, rate = 6 / 2)",
-            "{x} ~ Gamma(4 / 2, rate = 4 / 2 * {N}_weight{S})",
+            "{N}_weight{S} ~ Gamma({b} / 2, rate = {b} / 2)",
+            "{x} ~ Gamma({a} / 2, rate = {a} / 2 * {N}_weight{S})",
         ],
     },
     Instead {
@@ -331,10 +356,16 @@ const TABLE: &[Instead] = &[
     Instead {
         names: &["OrderedLogistic", "OrderedProbit", "CumulativeLogit"],
         of: Of::All,
-        is: "cut points have no closed form",
-        parameters: "the number of levels passed, from 0, here of 5 levels: `logit` takes what is the linear predictor",
-        arguments: &[],
-        lines: &["{N}_level ~ Normal(0, sd = 2)", "{x} ~ Binomial(4, logit = {N}_level)"],
+        is: "cut points of cumulative shares have no closed form, and those of a sequential logit have",
+        parameters: "with {level} against the cuts; the data are a line for each cut: 1 for those that an answer passes, 0 for the first that it does not \
+                     pass, and no line for later ones",
+        arguments: &["level", "cuts"],
+        lines: &[
+            "axis {N}_cut[{N}_c]",
+            "data {N}_passes{C} : binary, absent = NA",
+            "{N}_at[{N}_c] ~ Normal(0, sd = 5)",
+            "{N}_passes{C} ~ Bernoulli(logit = {level} - {N}_at[{N}_c])",
+        ],
     },
     Instead {
         names: &["MultivariateStudentT", "MultiStudentT", "MvStudentT", "MvT", "MvTDist"],
@@ -348,9 +379,9 @@ const TABLE: &[Instead] = &[
         names: &["DirichletMultinomial", "MultinomialDirichlet", "Polya"],
         of: Of::All,
         is: "it is a Dirichlet mixture of Multinomials",
-        parameters: "here with concentration 1",
-        arguments: &[],
-        lines: &["{N}_p{S} ~ Dirichlet(1)", "{x} ~ Multinomial({N}_p{S})"],
+        parameters: "with concentration {shape}",
+        arguments: &["shape"],
+        lines: &["{N}_p{S} ~ Dirichlet({shape})", "{x} ~ Multinomial({N}_p{S})"],
     },
     Instead {
         names: &["InverseWishart", "InvWishart"],
@@ -396,17 +427,17 @@ const TABLE: &[Instead] = &[
         names: &["LogNormal", "LNorm"],
         of: Of::Data,
         is: "its logarithm is Normal",
-        parameters: "here with mean 0 and sd 1; the density is then that of the logarithm",
-        arguments: &[],
-        lines: &["data {N}_log{S} = log({x})", "{N}_log{S} ~ Normal(0, sd = 1)"],
+        parameters: "with mean {mean} and sd {scale}; the density is then that of the logarithm",
+        arguments: &["mean", "scale"],
+        lines: &["data {N}_log{S} = log({x})", "{N}_log{S} ~ Normal({mean}, sd = {scale})"],
     },
     Instead {
         names: &["LogitNormal"],
         of: Of::Data,
         is: "its log odds are Normal",
-        parameters: "here with mean 0 and sd 1; the density is then that of the log odds",
-        arguments: &[],
-        lines: &["data {N}_logit{S} = log({x} / (1 - {x}))", "{N}_logit{S} ~ Normal(0, sd = 1)"],
+        parameters: "with mean {mean} and sd {scale}; the density is then that of the log odds",
+        arguments: &["mean", "scale"],
+        lines: &["data {N}_logit{S} = log({x} / (1 - {x}))", "{N}_logit{S} ~ Normal({mean}, sd = {scale})"],
     },
     Instead {
         names: &["Weibull", "Weib", "WeibullMin"],
@@ -480,9 +511,9 @@ const TABLE: &[Instead] = &[
         names: &["Kumaraswamy"],
         of: Of::Data,
         is: "its power of the first shape is a Beta",
-        parameters: "here with shapes 2 and 3; the density is then that of the power",
-        arguments: &[],
-        lines: &["data {N}_power{S} : unit = {x}^2", "{N}_power{S} ~ Beta(1, 3)"],
+        parameters: "with shapes {a} and {b}; the density is then that of the power",
+        arguments: &["a", "b"],
+        lines: &["data {N}_power{S} : unit = {x}^{a}", "{N}_power{S} ~ Beta(1, {b})"],
     },
     Instead {
         names: &["LogLogistic", "Fisk"],
@@ -542,7 +573,11 @@ const TABLE: &[Instead] = &[
 pub fn in_place_of(statement: &ast::Distribution, observed: bool) -> Option<(&'static str, String)> {
     let side = if observed { Of::Data } else { Of::Latents };
     let names = |own: &&Instead| own.names.iter().any(|name| is_name(name, &statement.family.text));
-    let instead = TABLE.iter().filter(|own| own.of == Of::All || own.of == side).find(names)?;
+    let all: Vec<&Instead> =
+        TABLE.iter().filter(|own| own.of == Of::All || own.of == side).filter(names).collect();
+    // Of several ways to give its arguments that of the statement.
+    let told = all.iter().find(|own| given(own, &statement.arguments).is_some());
+    let instead = *told.or(all.first())?;
     let target = &statement.target;
     let written = print_reference(target);
     let name = target.name.text.as_str();
@@ -561,6 +596,10 @@ pub fn in_place_of(statement: &ast::Distribution, observed: bool) -> Option<(&'s
     let base = simple(&scale);
     let square = if unit { "1".to_owned() } else { format!("{base}^2") };
     let (plates, elements, slices) = parts(target);
+    let one_more = match subscripts.strip_suffix(']') {
+        Some(all) => format!("{all}, {name}_c]"),
+        None => format!("[{name}_c]"),
+    };
     let slice =
         |number: usize, default: &str| slices.get(number).map_or(default, |own| own.as_str()).to_owned();
     let (over, times, twice) = if unit {
@@ -572,11 +611,17 @@ pub fn in_place_of(statement: &ast::Distribution, observed: bool) -> Option<(&'s
         text.replace("{x}", &written)
             .replace("{N}", name)
             .replace("{S}", subscripts)
+            .replace("{C}", &one_more)
             .replace("{P}", &plates)
             .replace("{E}", &elements)
             .replace("{i}", &slice(0, "i"))
             .replace("{j}", &slice(1, "j"))
             .replace("{mean}", &value("mean", "0"))
+            .replace("{middle}", &simple(&value("middle", "1")))
+            .replace("{level}", &simple(&value("level", "0")))
+            .replace("{trials}", &simple(&value("trials", "10")))
+            .replace("{a}", &simple(&value("a", "2")))
+            .replace("{b}", &simple(&value("b", "3")))
             .replace("{scale}", &simple(&scale))
             .replace("{simple}", &base)
             .replace("{square}", &square)
@@ -638,7 +683,8 @@ fn given(instead: &Instead, arguments: &[ast::Argument]) -> Option<Vec<(&'static
                 _ => return None,
             }
         }
-        _ if positional.is_empty() || positional.len() == instead.arguments.len() => instead.arguments,
+        [_, ..] if instead.arguments == BY_NAME => return None,
+        _ if positional.len() <= instead.arguments.len() => instead.arguments,
         _ => return None,
     };
     for (key, argument) in order.iter().zip(&positional) {
@@ -646,8 +692,11 @@ fn given(instead: &Instead, arguments: &[ast::Argument]) -> Option<Vec<(&'static
     }
     for argument in arguments {
         let Some(name) = &argument.name else { continue };
-        let (key, _) = ARGUMENTS.iter().find(|(_, names)| names.contains(&name.text.as_str()))?;
-        if !instead.arguments.contains(key) || found.iter().any(|(own, _)| own == key) {
+        let is_its = |(key, names): &&(&str, &[&str])| {
+            instead.arguments.contains(key) && names.contains(&name.text.as_str())
+        };
+        let (key, _) = ARGUMENTS.iter().find(is_its)?;
+        if found.iter().any(|(own, _)| own == key) {
             return None;
         }
         found.push((*key, print_expression(&argument.value)));
