@@ -21,6 +21,7 @@ def fit(data, init, sizes=None, constants=None, groups=None, sweeps=20):
     data: NAME -> array, NaN where an entry is missing. init: "VAR.PARAM" -> array, as the files of posterior/.
     groups: of each ragged axis, for each position the number of the group of the parent axis that it is in; arrays have all
     groups of an axis one after another.
+    constants: NAME -> array or number, of constants that the program leaves open or that are to have another value.
     Returns the parameters by the same names, and the bound after each sweep.
     """
     size = {**SIZES, **(sizes or {})}
@@ -33,11 +34,12 @@ def fit(data, init, sizes=None, constants=None, groups=None, sweeps=20):
     unknown = [axis for axis in AXES if axis not in size]
     if unknown:
         raise ValueError(f"no array of data has these axes, so that `sizes` has to give their sizes: {unknown}")
-    constants = {**constants_of(size), **(constants or {})}
+    memberships = {}
     for axis, parent in PARENTS.items():
         if axis not in (groups or {}):
             raise ValueError(f"`groups` has to say for each position of {axis} in which {parent} it is")
-        constants[f"in {axis}"] = equal(np.arange(size[parent]), groups[axis])
+        memberships[f"in {axis}"] = equal(np.arange(size[parent]), groups[axis])
+    constants = constants_of(size, {**(constants or {}), **memberships})
     observed = {variable: 1.0 - np.isnan(values) for variable, values in data.items()}
     for (variable, how), dimension in STANDARDISED.items():
         data = {**data, variable: standardised(data[variable], how, dimension)}

@@ -1,6 +1,7 @@
 //! The derivation as one file of NumPy and SciPy: the equations, evaluated densely as they are printed.
 
 mod blocks;
+mod constants;
 mod sums;
 
 use cavi_algebra::{Array, ArrayKind, Block, Equations, Expression, LetterId};
@@ -9,7 +10,7 @@ use cavi_syntax::ast::Allocations;
 
 use crate::compile::Compiled;
 use blocks::{GIVEN, named};
-use sums::{Refusal, Writer, name, number};
+use sums::{Refusal, Writer, name};
 
 const PRELUDE: &str = include_str!("prelude.py");
 const FIT: &str = include_str!("fit.py");
@@ -78,7 +79,7 @@ fn file(equations: &Equations, items: &[Item], page: &str) -> Result<String, Ref
         }
     }
     families.iter().for_each(|code| out += &format!("\n\n{code}"));
-    out += &program(equations, &writer)?;
+    out += &program(equations)?;
     out += &allocations(equations, &writer)?;
     for block in &equations.blocks {
         let code =
@@ -97,7 +98,7 @@ fn in_block(equations: &Equations, block: &Block, why: &str) -> Refusal {
 }
 
 /// The sizes and constants of the program.
-fn program(equations: &Equations, writer: &Writer) -> Result<String, Refusal> {
+fn program(equations: &Equations) -> Result<String, Refusal> {
     let symbols = &equations.symbols;
     let axes: Vec<&String> = symbols.axes.iter().map(|axis| &axis.name).collect();
     let mut out = format!("\n\nAXES = {axes:?}\nSIZES = {{}}\n");
@@ -117,16 +118,8 @@ fn program(equations: &Equations, writer: &Writer) -> Result<String, Refusal> {
         let axes = array.letters.iter().map(|letter| &symbols.axis(symbols.letter(*letter).axis).name);
         out += &format!("DATA_AXES[\"{}\"] = {:?}\n", name(array), axes.collect::<Vec<_>>());
     }
-    out += "\n\ndef constants_of(size):\n    constants = {}\n";
-    for array in symbols.arrays.iter().filter(|array| array.kind == ArrayKind::Constant) {
-        if let Some(Expression::Number(value)) = array.value {
-            let (shape, value) = (writer.shape(&array.letters), number(value));
-            out += &format!("    constants[\"{}\"] = np.full({shape}, {value})\n", name(array));
-        } else if array.value.is_some() {
-            return Err(format!("the constant `{}` is computed", array.name));
-        }
-    }
-    out += "    return constants\n\n\nSTANDARDISED = {}\n";
+    out += &constants::constants(equations)?;
+    out += "\n\nSTANDARDISED = {}\n";
     let ragged = |letter: &LetterId| symbols.axis(symbols.letter(*letter).axis).parent.is_some();
     for array in &symbols.arrays {
         for (how, letter) in [("center", array.center), ("scale", array.scale)] {

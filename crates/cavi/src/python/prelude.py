@@ -40,3 +40,16 @@ def equal(left, right):
 def less(left, right):
     """1 where the first position is less, for all pairs."""
     return np.less.outer(left, right).astype(float)
+
+
+def log_multivariate_gamma(x, n):
+    """ln of the multivariate Gamma function of n dimensions."""
+    halves = special.gammaln(np.asarray(x)[..., None] - 0.5 * np.arange(int(n))).sum(axis=-1)
+    return 0.25 * n * (n - 1.0) * np.log(np.pi) + halves
+
+
+def filled(given, name, shape, value=None):
+    """A constant as an array of this shape: what was given, else its value."""
+    if name not in given and value is None:
+        raise ValueError(f"the program states no value of {name}: `constants` has to give it")
+    return np.broadcast_to(np.asarray(given[name] if name in given else value(), dtype=float), shape)

@@ -256,6 +256,14 @@ impl<'a> Writer<'a> {
             Function::LogGamma => "special.gammaln",
             Function::Digamma => "special.digamma",
             Function::LogDeterminant => return self.log_determinant(arguments),
+            Function::LogMultivariateGamma => {
+                let [argument, size] = arguments else {
+                    return Err("a multivariate Gamma function has an argument and a size".to_owned());
+                };
+                let (inner, size) = (self.nested(argument)?, self.sum(size, &[])?);
+                let code = format!("log_multivariate_gamma({}, {size})", inner.code);
+                return Ok(Operand { code, letters: inner.letters });
+            }
             other => return Err(format!("it has the function `{}`", other.name())),
         };
         let [argument] = arguments else { return Err(format!("`{called}` has more than one argument")) };
