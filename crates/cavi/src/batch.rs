@@ -10,8 +10,23 @@ use cavi_syntax::Diagnostic;
 use crate::fit::Settings;
 use crate::shards::axis_and_shards;
 
-/// As many shards, unless told otherwise; fewer where the axis has fewer positions.
+/// As many shards, unless told otherwise; fewer where a shard would have fewer than [`POSITIONS`] positions.
 pub const SHARDS: u64 = 16;
+
+/// What all share follows from few positions in the first pass, and from fewer than these too little.
+const POSITIONS: usize = 16;
+
+/// Where shards have fewer positions than these on average, the ways to begin are compared by their bounds at the end of the warm-up. Of fewer rows than
+/// components what all share may end at a saddle, with components that no later pass brings back; and few rows take little time.
+pub(crate) const FEW: usize = 64;
+
+/// The number of shards of an axis with so many positions: what was asked for, else the usual one.
+pub(crate) fn shards(asked: Option<u64>, positions: usize) -> usize {
+    match asked {
+        Some(own) => usize::try_from(own).unwrap_or(usize::MAX),
+        None => (positions / POSITIONS).clamp(1, SHARDS as usize),
+    }
+}
 
 /// In so many passes what lies at the positions of a shard begins afresh.
 pub(crate) const AFRESH: u64 = 5;

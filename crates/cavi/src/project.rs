@@ -509,14 +509,15 @@ impl NewRows {
         };
         let rows = RowAxes { model: &self.problem.as_given().model, axes: self.axes.clone() };
         let seed = settings.seed.unwrap_or(0);
-        let start = rows::start(
+        let (start, is_new) = rows::start(
             &self.problem,
             &self.directory,
-            &|block| self.is_own(block),
-            &|axis| rows.is_row(axis),
+            (&|block| self.is_own(block), &|axis| rows.is_row(axis)),
+            rows::Known::There,
             seed,
         )?;
-        let (_, fit) = fit_own(&self.problem, &self.directory, &self.own, Some(start), &settings, callback)?;
+        let (_, fit) =
+            fit_own(&self.problem, &self.directory, &self.own, (Some(start), is_new), &settings, callback)?;
         let Some(mut fit) = fit else {
             return Err(DataError::new(format!(
                 "the sweep of the program updates no latent along axis `{}`",

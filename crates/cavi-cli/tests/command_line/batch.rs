@@ -179,3 +179,49 @@ fn learned_concentrations_wait_for_all_shards() {
         assert!((passes - sweeps).abs() < 1e-6 * sweeps.abs(), "{options:?}: {passes} and {sweeps}");
     }
 }
+
+/// Factors and classes of few rows a shard: what all share begins at few rows, and does not stay at a saddle. The bound is near that of sweeps over all data.
+#[test]
+fn few_rows_a_shard_end_where_sweeps_over_all_data_do() {
+    let directory = scratch("batch_few_rows");
+    let factors = "axis sample[n]\naxis feature[j]\naxis k[k] = 3\ndata y[n, j] : real\nz[n, k] ~ Normal(0, sd = 1)\n\
+        w[j, k] ~ Normal(0, prec = al[k])\nal[k] ~ Gamma(1e-3, rate = 1e-3)\ntau ~ Gamma(1e-3, rate = 1e-3)\n\
+        y[n, j] ~ Normal(sum[k](z[n, k] * w[j, k]), prec = tau)\nposterior {\n  q(z[n, :k])\n  q(w[j, :k])\n}\n";
+    let classes = "axis sample[n]\naxis feature[j]\naxis k[k] = 3\ndata y[n, j] : real\nz[n] ~ Categorical(p)\np[:k] ~ Dirichlet(1)\n\
+        w[k, j] ~ Normal(0, sd = 5)\ntau ~ Gamma(1, rate = 1)\ny[n, j] ~ Normal(w[z[n], j], prec = tau)\n";
+    // Three patterns of 17 features, each row with its own weights, or one of the three alone.
+    let pattern = |k: usize, j: usize| ((j * (k + 2) * 7 + k * 5) % 11) as f64 - 5.0;
+    let noise = |n: usize, j: usize| ((n * 37 + j * 23 + n * j) % 19) as f64 / 19.0 - 0.5;
+    let weight = |n: usize, k: usize| ((n * (3 * k + 5) + k) % 13) as f64 / 6.0 - 1.0;
+    let of_factors = |n: usize, j: usize| (0..3).map(|k| weight(n, k) * pattern(k, j)).sum::<f64>();
+    let of_classes = |n: usize, j: usize| pattern(n * 7 % 3, j);
+    let table = |mean: &dyn Fn(usize, usize) -> f64| {
+        let row = |n: usize| {
+            let cells: Vec<String> = (0..17).map(|j| format!("{:.4}", mean(n, j) + noise(n, j))).collect();
+            cells.join(",") + "\n"
+        };
+        (0..50).map(row).collect::<String>()
+    };
+    fs::write(directory.join("factors.cavi"), factors).unwrap();
+    fs::write(directory.join("classes.cavi"), classes).unwrap();
+    fs::write(directory.join("factors.csv"), table(&of_factors)).unwrap();
+    fs::write(directory.join("classes.csv"), table(&of_classes)).unwrap();
+    let elbo = |line: &str| {
+        let output = cavi(&directory, &line.split_whitespace().collect::<Vec<_>>());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let summary = fs::read(directory.join("o/summary.json")).unwrap();
+        serde_json::from_slice::<serde_json::Value>(&summary).unwrap()["elbo"].as_f64().unwrap()
+    };
+    for name in ["factors", "classes"] {
+        for seed in 0..3 {
+            let fit = format!(
+                "fit {name}.cavi --data y={name}.csv --seed {seed} --restarts 4 --out o --force --quiet"
+            );
+            let whole = elbo(&fit);
+            for batch in ["sample=16", "sample"] {
+                let own = elbo(&format!("{fit} --batch {batch}"));
+                assert!(own >= whole - 0.02 * whole.abs(), "{name}, seed {seed}, {batch}: {own} {whole}");
+            }
+        }
+    }
+}

@@ -108,6 +108,7 @@ impl Context<'_> {
             (false, false) => &[Beginning::OneByOne, Beginning::AllBefore, Beginning::AsTheyAre],
         };
         let mut passes = begin(&from)?;
+        let has_few = sharded.positions() < batch::FEW * parts.len();
         // A run that was stopped in its first pass begins that pass anew.
         let resumed = resumed.filter(|_| own.done() > 0);
         let mut afresh = match resumed {
@@ -134,6 +135,11 @@ impl Context<'_> {
             let pass = own.done() + 1;
             let outcome = match pass {
                 1 => {
+                    let best = match has_few && ways.len() > 1 {
+                        true => self.best_way(|| begin(&last), (ways, first_shard))?,
+                        false => None,
+                    };
+                    let ways = best.as_ref().map_or(ways, std::slice::from_ref);
                     let (first, beginning) =
                         self.first_pass(&mut passes, || begin(&last), own.elbo, (ways, first_shard))?;
                     afresh = beginning.afresh();
@@ -190,19 +196,10 @@ impl Context<'_> {
         (ways, first_shard): (&[Beginning], usize),
     ) -> Result<(Visited, Beginning), Lost> {
         for (number, beginning) in ways.iter().enumerate() {
-            let visits = batch::visits(beginning.afresh() > 0);
             if number > 0 {
                 *passes = begin()?;
             }
-            let before = match beginning {
-                Beginning::OneByOne => Ok(()),
-                Beginning::AllBefore => passes.begin(Some(visits)),
-                Beginning::AsTheyAre => passes.begin(None),
-            };
-            let outcome = match before {
-                Ok(()) => self.pass(passes, visits, (1, first_shard))?,
-                Err(trouble) => Visited::Failed(trouble),
-            };
+            let outcome = self.begun(passes, *beginning, first_shard)?;
             let leads_nowhere = match &outcome {
                 Visited::All(elbo) => start.is_finite() && (!elbo.is_finite() || *elbo < start),
                 Visited::Stopped => false,
@@ -213,6 +210,55 @@ impl Context<'_> {
             }
         }
         unreachable!("the last way is taken as it ends")
+    }
+
+    /// The first pass in one way.
+    fn begun(
+        &self,
+        passes: &mut Passes<'_>,
+        beginning: Beginning,
+        first_shard: usize,
+    ) -> Result<Visited, Lost> {
+        let visits = batch::visits(beginning.afresh() > 0);
+        let before = match beginning {
+            Beginning::OneByOne => Ok(()),
+            Beginning::AllBefore => passes.begin(Some(visits)),
+            Beginning::AsTheyAre => passes.begin(None),
+        };
+        match before {
+            Ok(()) => self.pass(passes, visits, (1, first_shard)),
+            Err(trouble) => Ok(Visited::Failed(trouble)),
+        }
+    }
+
+    /// The way with the highest bound after as many passes as begin afresh, the first of several with the same; `None` where none of them has a bound, or
+    /// the fit is stopped.
+    fn best_way<'p>(
+        &self,
+        begin: impl Fn() -> Result<Passes<'p>, Lost>,
+        (ways, first_shard): (&[Beginning], usize),
+    ) -> Result<Option<Beginning>, Lost> {
+        let mut best: Option<(f64, Beginning)> = None;
+        for beginning in ways {
+            let mut passes = begin()?;
+            let mut reached = self.begun(&mut passes, *beginning, first_shard)?;
+            for pass in 2..=batch::AFRESH {
+                if !matches!(reached, Visited::All(_)) {
+                    break;
+                }
+                reached = self.pass(&mut passes, batch::visits(beginning.afresh() > 0), (pass, 0))?;
+            }
+            match reached {
+                Visited::All(elbo) if elbo.is_finite() => {
+                    if best.is_none_or(|(highest, _)| elbo > highest) {
+                        best = Some((elbo, *beginning));
+                    }
+                }
+                Visited::All(_) | Visited::Failed(_) => {}
+                Visited::Stopped => return Ok(None),
+            }
+        }
+        Ok(best.map(|(_, beginning)| beginning))
     }
 
     /// The axis in shards, and how many of them are asked for; or why it has none.
@@ -234,7 +280,7 @@ impl Context<'_> {
         let refused = |own: Unplanned| Lost::from(self.refused(&own.0));
         let (bound, precision) = (&self.binding.bound, self.settings.precision);
         let sharded = Sharded::memoizing(self.swept, bound, axis, from, precision).map_err(refused)?;
-        let shards = usize::try_from(shards.unwrap_or(batch::SHARDS)).unwrap_or(usize::MAX);
+        let shards = batch::shards(shards, sharded.positions());
         Ok(Cut { sharded, axis, shards })
     }
 

@@ -69,7 +69,7 @@ impl Context<'_> {
         if let Some((axis, shards)) =
             self.resolved.batch.axis(&self.model.symbols).filter(|_| self.is_batched())
         {
-            let shards = usize::try_from(shards.unwrap_or(crate::batch::SHARDS)).unwrap_or(usize::MAX);
+            let shards = crate::batch::shards(shards, bound.size(axis));
             let passes = of_shards::one_by_one(self.swept, bound, (axis, shards), how)?;
             // The bound at the start is that of the whole, while the plan of the passes is there.
             most = most.max(passes).max(whole(0) + plan.held_bytes());

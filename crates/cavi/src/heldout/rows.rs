@@ -19,7 +19,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use cavi_algebra::{ArrayId, LetterId, Support};
+use cavi_algebra::{ArrayId, BlockId, LetterId, Support};
 use cavi_executor::{BoundArray, Parameters};
 use cavi_model::{InitSpec, Start, Statement};
 use cavi_syntax::Diagnostic;
@@ -31,7 +31,7 @@ use crate::directory::Stored;
 use crate::error::Error;
 use crate::fit::{Control, Fit, Progress, Settings};
 use crate::prepare::Problem;
-use crate::rows::{Earlier, RowAxes, fit_own};
+use crate::rows::{Earlier, Known, RowAxes, fit_own};
 
 /// The share of each row that is scored.
 pub const SHARE: f64 = 0.5;
@@ -102,7 +102,8 @@ pub fn fit(
     let model = rows.without_sizes();
     let seed = settings.seed.or(model.fit.seed).unwrap_or(0);
     let part = Part { seed, frozen: Some(&frozen), ..Part::default() };
-    let read = RowAxes { model: &model, axes: rows.axes.clone() }.with_missing(&own, &inputs, &part)?;
+    let axes = rows.axes.clone();
+    let read = RowAxes { model: &model, axes: axes.clone() }.with_missing(&own, &inputs, &part)?;
     let (hide, ways) = rows.split(&read, asked)?;
     compiled.model = model;
     // Only starts of the latents that are fitted here are kept, and no start from data, since those were computed
@@ -117,7 +118,13 @@ pub fn fit(
             let (restart, restarts) = (number as u64, directories.len() as u64);
             callback(&Progress { restart, restarts, ..*progress })
         };
-        let (own, fit) = fit_own(&problem, directory, &fitted, None, settings, &mut callback)?;
+        let own = &problem.as_given().equations;
+        let is_own = |id: BlockId| own.block(id).members.iter().any(|member| fitted.contains(member));
+        let new = RowAxes { model: &problem.as_given().model, axes: axes.clone() };
+        let is_row = |axis| new.is_row(axis);
+        let start = crate::rows::start(&problem, directory, (&is_own, &is_row), Known::AtAverage, seed)?;
+        let (own, fit) =
+            fit_own(&problem, directory, &fitted, (Some(start.0), true), settings, &mut callback)?;
         parameters.push(own);
         let stopped = fit.as_ref().is_some_and(|fit| fit.interrupted || fit.failure.is_some());
         fits.extend(fit);

@@ -20,5 +20,5 @@ pub(crate) use gathered::Gathering;
 pub(crate) use observations::observations;
 pub(crate) use own::{fit_own, only};
 pub(crate) use repeated::Repeated;
-pub(crate) use start::{grown, start};
+pub(crate) use start::{Known, grown, start};
 pub(crate) use weights::{RowWeights, of_entries};

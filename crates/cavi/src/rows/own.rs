@@ -1,10 +1,13 @@
 //! The fit of what is the rows' own, given the q of an earlier fit for everything else.
+//!
+//! A row with a class and other latents of its own has several optima: whichever of the two moves first holds the other where it is. Where no row
+//! has a place from the earlier fit, the sweep of the program and one whose first round goes backwards are both tried, and the higher bound is taken.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use cavi_algebra::{ArrayId, BlockId, Mode};
+use cavi_algebra::{ArrayId, BlockId, Mode, Support};
 use cavi_executor::{Item, Parameters, Schedule, Step};
 
 use crate::bind::DataError;
@@ -13,7 +16,8 @@ use crate::fit::{Control, Fit, Progress, Settings};
 use crate::prepare::Problem;
 use crate::start::Given;
 
-/// The q of the fit for what is shared, and a fit of what is not, the blocks of `own`, from `start` or at random.
+/// The q of the fit for what is shared, and a fit of what is not, the blocks of `own`, from `start` or at random; `is_new` says that no row has a place
+/// from the earlier fit.
 ///
 /// # Errors
 /// A factor of q that holds latents of rows and others, a directory that lacks what is shared, a fit that fails.
@@ -21,7 +25,7 @@ pub(crate) fn fit_own(
     problem: &Problem,
     directory: &Path,
     own: &BTreeSet<ArrayId>,
-    start: Option<Given>,
+    (start, is_new): (Option<Given>, bool),
     settings: &Settings,
     callback: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<(Parameters, Option<Fit>), Error> {
@@ -56,7 +60,7 @@ pub(crate) fn fit_own(
             .map_err(|diagnostics| Error::Program { diagnostics, source: Arc::clone(source) })?;
         return Ok((start.parameters, None));
     }
-    let settings = Settings {
+    let mut settings = Settings {
         schedule: Some(Schedule { items }),
         warmup: Some(Vec::new()),
         batch: Some(crate::Batch::Off),
@@ -65,8 +69,45 @@ pub(crate) fn fit_own(
         glances: None,
         ..settings.clone()
     };
+    let blocks: Vec<BlockId> = settings.schedule.iter().flat_map(Schedule::blocks).collect();
+    let is_class = |id: &BlockId| {
+        let first = model.symbols.array(equations.block(*id).members[0]);
+        matches!(first.support, Support::Index(_) | Support::Binary)
+    };
+    if is_new && blocks.len() > 1 && blocks.iter().any(is_class) {
+        settings.given = higher(problem, &settings)?.or(settings.given);
+    }
     let fit = crate::fit::fit(problem, &settings, callback)?;
     Ok((fit.parameters.clone(), Some(fit)))
+}
+
+/// Where a fit ends whose first sweep goes backwards, if that is higher than where it ends as it is. A fit that fails is none.
+fn higher(problem: &Problem, settings: &Settings) -> Result<Option<Given>, Error> {
+    let quietly = |settings: &Settings| -> Result<Option<Fit>, Error> {
+        let fit = crate::fit::fit(problem, settings, &mut |_| Control::Continue)?;
+        Ok(Some(fit).filter(|fit| !fit.interrupted && fit.failure.is_none()))
+    };
+    // What starts as usual is none of the rows' own.
+    let started = settings.given.iter().flat_map(|given| &given.blocks).map(Option::is_some);
+    let reached = |fit: &Fit| {
+        let blocks = fit.parameters.blocks.iter().zip(started.clone());
+        Given { blocks: blocks.map(|(own, is_given)| is_given.then(|| own.clone())).collect() }
+    };
+    let items = settings.schedule.iter().flat_map(|own| own.items.iter().rev().cloned()).collect();
+    let backwards = Settings {
+        schedule: Some(Schedule { items }),
+        sweeps: Some(1),
+        checkpoints: None,
+        ..settings.clone()
+    };
+    let Some(first) = quietly(&backwards)? else { return Ok(None) };
+    let again = Settings { given: Some(reached(&first)), checkpoints: None, ..settings.clone() };
+    let (Some(own), Some(other)) =
+        (quietly(&Settings { checkpoints: None, ..settings.clone() })?, quietly(&again)?)
+    else {
+        return Ok(None);
+    };
+    Ok((other.run().elbo > own.run().elbo).then(|| reached(&other)))
 }
 
 /// The items of a schedule, as far as they update such blocks.

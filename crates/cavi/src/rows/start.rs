@@ -1,7 +1,8 @@
 //! Where the fit of new rows starts: a row that the earlier fit has at its q there, any other at the average row of that fit.
 //!
 //! Averages are taken of the parameters that define q, which lie in convex sets. So a row starts where it does whatever rows stand
-//! beside it, and a row of the fit comes back to where it was even if its own problem has several optima. A point that is 0 starts at
+//! beside it, and a row of the fit comes back to where it was even if its own problem has several optima. Where a part of each row is to be predicted all rows
+//! start at the average row ([`Known`]). A point that is 0 starts at
 //! the average, since a multiplicative update never leaves 0. What the fit has no file for, such as a group of a ragged axis that it does
 //! not have, starts at random.
 //!
@@ -23,17 +24,26 @@ use crate::prepare::{EntryAxis, Problem};
 use crate::start::{Given, lost_blocks};
 use crate::stuck::Stuck;
 
-/// The start of the blocks of rows.
+/// Where rows start that the earlier fit has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// Where that fit has them.
+    There,
+    /// At the average row as all others: a part of the row is to be predicted that the earlier fit may have seen.
+    AtAverage,
+}
+
+/// The start of the blocks of rows, and whether the earlier fit has none of them.
 ///
 /// # Errors
 /// Files that cannot be read.
 pub(crate) fn start(
     problem: &Problem,
     directory: &Path,
-    is_own: &dyn Fn(BlockId) -> bool,
-    is_row: &dyn Fn(AxisId) -> bool,
+    (is_own, is_row): (&dyn Fn(BlockId) -> bool, &dyn Fn(AxisId) -> bool),
+    known: Known,
     seed: u64,
-) -> Result<Given, Vec<DataError>> {
+) -> Result<(Given, bool), Vec<DataError>> {
     let Problem { equations, binding, .. } = problem.as_given();
     let symbols = &equations.symbols;
     let wanted = |id: BlockId| {
@@ -42,7 +52,7 @@ pub(crate) fn start(
         latent && is_own(id) && matches!(block.mode, Mode::Distribution | Mode::Point)
     };
     let random = cavi_executor::start(equations, &binding.bound, seed);
-    let mut rows = Matched { problem, directory, is_row, grows: false, found: HashMap::new() };
+    let mut rows = Matched { problem, directory, is_row, known, grows: false, found: HashMap::new() };
     let mut given = read_over(problem, directory, &wanted, &random, &mut |file, array, values| {
         rows.place(file, array, values).map(|_| ())
     })?;
@@ -51,7 +61,8 @@ pub(crate) fn start(
     {
         columns.get_or_insert_with(|| random.blocks[index].clone());
     }
-    Ok(given)
+    let is_new = rows.found.values().flatten().all(Option::is_none);
+    Ok((given, is_new))
 }
 
 /// The axes along which data lie: those of data arrays, predicted or not, and those whose positions index data name. One that counts
@@ -104,7 +115,8 @@ pub(crate) fn grown(
     }
     let of_data = axes_of_data(equations, binding);
     let is_row = |axis: AxisId| of_data.contains(&axis);
-    let mut rows = Matched { problem, directory, is_row: &is_row, grows: true, found: HashMap::new() };
+    let known = Known::There;
+    let mut rows = Matched { problem, directory, is_row: &is_row, known, grows: true, found: HashMap::new() };
     let mut said = Vec::new();
     for axis in &of_data {
         let has_size = symbols.axis(*axis).size.is_some() && !binding.labels.is_labelled(*axis);
@@ -191,6 +203,7 @@ struct Matched<'a> {
     problem: &'a Problem,
     directory: &'a Path,
     is_row: &'a dyn Fn(AxisId) -> bool,
+    known: Known,
     /// Whether rows without labels were added behind those of the fit, and other axes may have become longer too.
     grows: bool,
     found: HashMap<(AxisId, Option<usize>), Positions>,
@@ -372,6 +385,14 @@ impl Matched<'_> {
         }
         let Problem { equations, binding, .. } = self.problem.as_given();
         let (symbols, bound, labels) = (&equations.symbols, &binding.bound, &binding.labels);
+        if self.known == Known::AtAverage && (self.is_row)(axis) {
+            let own = &bound.axes[axis.index()];
+            let count = match (&own.starts, group) {
+                (Some(starts), Some(group)) => starts[group + 1] - starts[group],
+                _ => own.size,
+            };
+            return Ok(vec![None; count]);
+        }
         if let Some(entries) = binding.entries.iter().find(|own| own.axis == axis) {
             let found = self.entries(entries)?;
             self.found.insert((axis, group), found.clone());
