@@ -225,3 +225,40 @@ fn few_rows_a_shard_end_where_sweeps_over_all_data_do() {
         }
     }
 }
+
+/// Views of features with a precision of each, of which entries are missing: the precision of a view multiplies sums over samples from outside, whose features say
+/// their view. The passes end where sweeps over all data do.
+#[test]
+fn a_precision_of_each_view_stands_outside_of_sums_over_samples() {
+    let directory = scratch("batch_views");
+    let program = "axis sample[n]\naxis view[m]\naxis feature[j] in view[m]\naxis k[k] = 2\ndata y[n, m, j] : real, absent = NA\n\
+        z[n, k] ~ Normal(0, sd = 1)\nw[m, j, k] ~ Normal(0, prec = al[m, k])\nal[m, k] ~ Gamma(1e-3, rate = 1e-3)\n\
+        tau[m] ~ Gamma(1e-3, rate = 1e-3)\ny[n, m, j] ~ Normal(sum[k](z[n, k] * w[m, j, k]), prec = tau[m])\n\
+        posterior {\n  q(z[n, :k])\n  q(w[m, j, :k])\n}\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    let mut table = "sample,view,feature,y\n".to_owned();
+    for (n, (view, j)) in (0..40).flat_map(|n| (0..9).map(move |j| (n, (["a", "b"][usize::from(j > 3)], j))))
+    {
+        if (n * 5 + j * 3) % 11 == 0 {
+            continue;
+        }
+        let mean = ((n * 7 % 13) as f64 - 6.0) * ((j * 4 % 7) as f64 - 3.0) / 6.0;
+        let own = ((n * 31 + j * 17 + n * j) % 23) as f64 / 23.0 - 0.5;
+        table += &format!("s{n},{view},f{j},{}\n", mean + own * if view == "a" { 0.3 } else { 2.0 });
+    }
+    fs::write(directory.join("y.csv"), table).unwrap();
+    let elbo = |options: &str| {
+        let line = format!(
+            "fit m.cavi --data y=y.csv --seed 2 --tol 1e-11 --sweeps 5000 --out o --force --quiet {options}"
+        );
+        let output = cavi(&directory, &line.split_whitespace().collect::<Vec<_>>());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let summary = fs::read(directory.join("o/summary.json")).unwrap();
+        serde_json::from_slice::<serde_json::Value>(&summary).unwrap()["elbo"].as_f64().unwrap()
+    };
+    let whole = elbo("");
+    for options in ["--batch sample=4", "--batch sample=4 --verify", "--shards sample=4"] {
+        let own = elbo(options);
+        assert!((own - whole).abs() < 1e-5 * whole.abs(), "{options}: {own} {whole}");
+    }
+}

@@ -70,7 +70,8 @@ pub fn eliminate(lowering: &mut Lowering, mut whole: Contraction) -> Contraction
 ///
 /// Where nothing belongs to positions of the axis, the sum is a number of positions: `sum_e w[m(e)] = sum_m w[m] #{e: m(e) = m}`.
 ///
-/// A contraction stays as it is where what is shared, or the result, depends on the summed letter otherwise than through one table.
+/// A contraction stays as it is where what is shared, or the result, depends on the summed letter otherwise than through one table, or through several of which
+/// one says the values of the others, as a feature says its view.
 fn sum_apart(lowering: &mut Lowering, mut whole: Contraction, axis: AxisId) -> Contraction {
     let symbols = &lowering.symbols;
     let is_kept = |letter: usize| whole.output.iter().any(|index| index.letter == letter);
@@ -93,15 +94,16 @@ fn sum_apart(lowering: &mut Lowering, mut whole: Contraction, axis: AxisId) -> C
     let indices = || others.iter().flat_map(|place| &whole.operands[*place].dims);
     let through: BTreeSet<Option<MapId>> =
         indices().filter(|index| index.letter == over).chain(read()).map(|index| index.map).collect();
-    let table = match through.iter().collect::<Vec<_>>()[..] {
-        [] => None,
-        [Some(table)] => Some(*table),
-        _ => return whole,
+    let table = if through.is_empty() {
+        None
+    } else {
+        let Some(table) = finest(lowering, &through) else { return whole };
+        Some(table)
     };
     if own.is_empty() {
         return match table {
-            Some(table) => counted(lowering, whole, over, table),
-            None => whole,
+            Some(table) if through.len() == 1 => counted(lowering, whole, over, table),
+            _ => whole,
         };
     }
     // The letters of the sum: those that are read outside, then those that are not.
@@ -136,8 +138,19 @@ fn sum_apart(lowering: &mut Lowering, mut whole: Contraction, axis: AxisId) -> C
     // A letter of its own numbers what the table has.
     let number = whole.letters.len();
     let mut rest: Vec<Access> = others.iter().map(|place| whole.operands[*place].clone()).collect();
+    let coarser: BTreeMap<MapId, MapId> = match table {
+        Some(table) => through
+            .iter()
+            .flatten()
+            .filter(|own| **own != table)
+            .map(|own| (*own, on_values(lowering, table, *own)))
+            .collect(),
+        None => BTreeMap::new(),
+    };
     let dims = rest.iter_mut().flat_map(|operand| &mut operand.dims).chain(&mut whole.output);
-    dims.filter(|index| index.letter == over).for_each(|index| *index = Index::letter(number));
+    for index in dims.filter(|index| index.letter == over) {
+        *index = Index { letter: number, map: index.map.and_then(|map| coarser.get(&map).copied()) };
+    }
     whole.letters.extend(image);
     let inner = eliminate(lowering, inner);
     let node = lowering.node(Operation::Contractions(vec![inner]), loops, Vec::new);
@@ -147,6 +160,27 @@ fn sum_apart(lowering: &mut Lowering, mut whole: Contraction, axis: AxisId) -> C
     whole.operands = rest;
     compact(&mut whole);
     sum_apart(lowering, whole, axis)
+}
+
+/// Of the tables through which a letter is read the one whose values say those of all others; `None` where there is none, or the letter is read itself.
+fn finest(lowering: &Lowering, through: &BTreeSet<Option<MapId>>) -> Option<MapId> {
+    let tables: Vec<MapId> = through.iter().copied().collect::<Option<_>>()?;
+    let says = |table: MapId, other: MapId| {
+        let mut known: Vec<Option<u32>> = vec![None; lowering.maps.range(table)];
+        let mut both = lowering.maps.table(table).iter().zip(lowering.maps.table(other));
+        both.all(|(value, own)| *known[*value as usize].get_or_insert(*own) == *own)
+    };
+    tables.iter().copied().find(|table| tables.iter().all(|other| other == table || says(*table, *other)))
+}
+
+/// The values of a table by those of another that says them; 0 for values that the other never has.
+fn on_values(lowering: &mut Lowering, table: MapId, other: MapId) -> MapId {
+    let mut values = vec![0_u32; lowering.maps.range(table)];
+    for (value, own) in lowering.maps.table(table).iter().zip(lowering.maps.table(other)) {
+        values[*value as usize] = *own;
+    }
+    let (from, to) = (lowering.maps.to(table), lowering.maps.image(other));
+    lowering.maps.named(&format!("{other:?} by {table:?}"), (from, to), || values.into())
 }
 
 /// The sum over a letter on which nothing depends but through a table: each value counts as often as the table has it.
