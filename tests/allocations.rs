@@ -14,7 +14,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// Programs whose sweeps take memory all the same, and why.
-const TAKING: [(&str, &str); 25] = [
+const TAKING: [(&str, &str); 26] = [
     ("binomial_pairs", SETS),
     ("blocks_logit", SETS),
     ("dense_choices", SETS),
@@ -35,6 +35,7 @@ const TAKING: [(&str, &str); 25] = [
     ("products_within_houses", SETS),
     ("ragged_effects", SETS),
     ("ragged_regression", SETS),
+    ("response_of_tokens", SETS),
     ("shares_of_rates", "entries out of the range of doubles are listed, for the log space"),
     ("sources_and_background", "entries out of the range of doubles are listed, for the log space"),
     ("supervised_topics", SETS),

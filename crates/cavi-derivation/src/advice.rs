@@ -280,14 +280,36 @@ fn free_scales(model: &Model, equations: &Equations) -> Vec<Diagnostic> {
         let names: Vec<String> =
             group.iter().map(|array| format!("`{}`", model.symbols.array(*array).name)).collect();
         let names = names.join(" and ");
+        // Where one prior alone has no unknowns, it has the scale that the others are learned beside.
+        let has_no_unknowns = |array: &&ArrayId| {
+            let statement = model.statement_of(**array).filter(|own| !is_flat(own.family));
+            statement.is_some_and(|own| {
+                let mut reads = false;
+                for argument in own.arguments.iter().flatten() {
+                    argument.value.visit_values(&mut |read, _| {
+                        reads |= model.symbols.array(read).kind == ArrayKind::Latent;
+                    });
+                }
+                !reads
+            })
+        };
+        let fixed: Vec<&str> = group
+            .iter()
+            .filter(has_no_unknowns)
+            .map(|array| model.symbols.array(*array).name.as_str())
+            .collect();
         let mut diagnostic = Diagnostic::note(
             "N0702",
             format!("only their priors fix the scales of {names}"),
         )
         .at(model.array_spans[group[0].index()], "times a number")
-        .help(
-            "read their product, or give one of them a scale that is fixed, such as a slice on the simplex",
-        );
+        .help(match fixed.as_slice() {
+            [name] => format!(
+                "read their product; the prior of `{name}`, which has no unknowns, sets the scales, and sweeps find them slowly"
+            ),
+            _ => "read their product, or give one of them a scale that is fixed, such as a slice on the simplex"
+                .to_owned(),
+        });
         for other in &group[1..] {
             diagnostic = diagnostic.also(
                 model.array_spans[other.index()],

@@ -76,7 +76,7 @@ pub enum Keep {
 /// Checkpoints of a fit.
 #[derive(Args, Clone, Debug, Default)]
 pub struct CheckpointArguments {
-    /// Write a checkpoint every so many seconds, and one at Ctrl-C, from which --resume goes on; 0 writes one after every sweep
+    /// Write a checkpoint every so many seconds, and one at Ctrl-C, from which --resume goes on; 0 writes one after every sweep. The fits of --folds have none: they begin anew
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     pub checkpoint_every: Option<f64>,
     /// Go on with the fit whose --out was DIR and that was interrupted; give its program, data and options as they were

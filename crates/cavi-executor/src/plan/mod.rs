@@ -3,7 +3,7 @@
 //! In come equations, bound data and layouts; out goes a [`Plan`]: for every natural parameter and every term of the
 //! bound a node to read, for every site a pass over its entries. No symbol is left.
 
-mod beside;
+pub(crate) mod beside;
 mod columns;
 pub(crate) mod effort;
 mod eliminate;

@@ -250,12 +250,13 @@ impl Plan<'_> {
                 Operation::Pairs(from, _) => format!("pairs of the symmetric step {}", from.index()),
                 Operation::Square(from, _) => format!("symmetric, of the pairs of step {}", from.index()),
                 Operation::LogDeterminant(from) => format!("log det of step {}", from.index()),
-                Operation::Beside(side, from) => {
+                Operation::Beside(side, within, from) => {
                     let side = match side {
                         Side::Before => "before",
                         Side::After => "after",
                     };
-                    format!("sums of step {} over the positions {side} each", from.index())
+                    let group = if within.is_some() { ", of its group" } else { "" };
+                    format!("sums of step {} over the positions {side} each{group}", from.index())
                 }
                 Operation::Site(what, weights) => {
                     let mut steps: Vec<NodeId> = weights.now.iter().chain(&weights.then).copied().collect();

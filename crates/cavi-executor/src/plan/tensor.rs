@@ -179,10 +179,20 @@ pub enum Operation {
     Square(NodeId, usize),
     /// The log-determinant of every matrix.
     LogDeterminant(NodeId),
-    /// For each position of the first dimension, the sum over those on one side of it.
-    Beside(Side, NodeId),
+    /// For each position of the first dimension, the sum over those on one side of it, or over those of its group.
+    Beside(Side, Option<Within>, NodeId),
     /// What the log weights of a site's categories at every entry give.
     Site(Allotted, LogWeights),
+}
+
+/// The positions among which one is summed beside another: those with the same value in a table, in the order of a second table, or of the positions
+/// themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Within {
+    /// The groups of the positions.
+    pub group: MapId,
+    /// Their order in a group.
+    pub order: Option<MapId>,
 }
 
 /// Which positions a position is summed over: none of them is itself.
@@ -300,7 +310,7 @@ impl Node {
             | Operation::Pairs(node, _)
             | Operation::Square(node, _)
             | Operation::LogDeterminant(node)
-            | Operation::Beside(_, node) => [*node].as_slice().into(),
+            | Operation::Beside(.., node) => [*node].as_slice().into(),
             Operation::Pair(_, left, right) => [*left, *right].as_slice().into(),
             Operation::Whole(parts) => parts.iter().map(|part| part.node).collect(),
             Operation::Taken(part) => [part.node].as_slice().into(),

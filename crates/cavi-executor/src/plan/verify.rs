@@ -176,10 +176,15 @@ impl Check<'_> {
                     Some((plates, [row, column])) if plates == loops && row.size == column.size);
                 ensure(fits, || format!("determinants {} of {}", text(&loops), text(&from)))
             }
-            Operation::Beside(_, from) => {
+            Operation::Beside(_, within, from) => {
                 let from = self.read(*from)?.loops();
                 ensure(!loops.is_empty() && from == loops, || {
                     format!("sums {} over what lies beside each of {}", text(&loops), text(&from))
+                })?;
+                let tables = within.iter().flat_map(|own| [Some(own.group), own.order]).flatten();
+                let mut lengths = tables.map(|table| self.plan.maps.table(table).len());
+                ensure(lengths.all(|own| own == loops[0].size), || {
+                    format!("groups of another number of positions than {}", text(&loops))
                 })
             }
             Operation::Site(what, weights) => {

@@ -16,9 +16,10 @@ use super::elementwise::{elementwise, pairwise, room, zeros};
 use super::rows::expect;
 use super::state::{State, family};
 use crate::plan::Opened;
+use crate::plan::beside::beside_in_groups;
 use crate::plan::parts::Parts;
 use crate::plan::prepared::Prepared;
-use crate::plan::tensor::{NodeId, Operation};
+use crate::plan::tensor::{NodeId, Operation, Within};
 
 impl State<'_> {
     /// The values of a node, in the memory of its last ones where that is enough.
@@ -119,11 +120,19 @@ impl State<'_> {
                     *out = cavi_numerics::linalg::log_determinant_of(matrix);
                 }
             }
-            Operation::Beside(side, node) => {
+            Operation::Beside(side, within, node) => {
                 let from = &self.values[node.index()];
                 out = zeros(out, from.len(), &self.work.threads);
                 let width = from.len() / self.work.plan.nodes[index].shape[0].max(1);
-                beside(*side, from, width, &mut out);
+                match within {
+                    None => beside(*side, from, width, &mut out),
+                    Some(Within { group, order }) => {
+                        let maps = &self.work.plan.maps;
+                        let order = order.map(|table| maps.table(table));
+                        let groups = (maps.table(*group), maps.range(*group));
+                        beside_in_groups(*side, (groups, order), from, width, &mut out);
+                    }
+                }
             }
             Operation::Site(what, weights) => {
                 out = room(out, self.work.plan.nodes[index].len());

@@ -2,7 +2,7 @@
 
 use super::state::State;
 use crate::plan::prepared::Prepared;
-use crate::plan::tensor::{NodeId, Source};
+use crate::plan::tensor::{NodeId, Operation, Source, Within};
 
 impl State<'_> {
     /// Computes what follows from data and constants alone, once, and forgets the steps on the way there.
@@ -16,7 +16,12 @@ impl State<'_> {
         }
         let kept = folded.kept();
         let maps = kept.into_iter().flat_map(|index| &self.work.prepared[index]).flat_map(Prepared::maps);
-        self.work.plan.maps.keep(&maps.collect());
+        let of_groups = self.work.plan.nodes.iter().flat_map(|node| match node.operation {
+            Operation::Beside(_, Some(Within { group, order }), _) => vec![Some(group), order],
+            _ => Vec::new(),
+        });
+        let maps = maps.chain(of_groups.flatten()).collect();
+        self.work.plan.maps.keep(&maps);
     }
 
     /// The values of all that follows from data and constants alone and is kept, but for what is given.

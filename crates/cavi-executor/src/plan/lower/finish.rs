@@ -5,7 +5,7 @@ use cavi_algebra::{ArrayId, Atom, LetterId, Subscript, Support};
 use super::scope::entry_of;
 use super::{Lowering, Pending, Scope, Unplanned};
 use crate::data::BoundArray;
-use crate::plan::beside::{Order, sum_beside};
+use crate::plan::beside::{Order, classes, sum_beside, sum_beside_in_groups};
 use crate::plan::eliminate::sum_through;
 use crate::plan::tensor::{Access, Along, Contraction, Index, Loop, MapId, Maps, NodeId, Operation};
 
@@ -109,14 +109,6 @@ impl<'a> Lowering<'a, '_> {
                 (None, _) => held.extend(self.holds(scope, guard)?),
             }
         }
-        // Letters that have to agree with others beside are no running sums.
-        let busy: Vec<usize> =
-            scope.tied.iter().flat_map(|(left, right)| [left.letter, right.letter]).collect();
-        for (less, more) in
-            orders.extract_if(.., |(less, more)| busy.contains(&less.letter) || busy.contains(&more.letter))
-        {
-            held.extend(self.where_they_hold(scope, less, more, true)?);
-        }
         let sizes = sizes.into_iter().map(|(node, parent)| Access { node, dims: vec![scope.index[&parent]] });
         let mut operands = Vec::new();
         for pending in &pending {
@@ -133,6 +125,21 @@ impl<'a> Lowering<'a, '_> {
         };
         let mut summed: Vec<usize> = scope.replaced.clone();
         let mut tied = scope.tied.clone();
+        if !orders.is_empty() && !tied.is_empty() {
+            let mut agreeing = classes(&tied);
+            summed.extend(sum_beside_in_groups(self, &mut whole, &mut orders, &mut agreeing));
+            tied = agreeing
+                .iter()
+                .flat_map(|own| own.iter().skip(1).map(move |index| (own[0], *index)))
+                .collect();
+        }
+        // Other letters that have to agree with others beside are no running sums.
+        let busy: Vec<usize> = tied.iter().flat_map(|(left, right)| [left.letter, right.letter]).collect();
+        for (less, more) in
+            orders.extract_if(.., |(less, more)| busy.contains(&less.letter) || busy.contains(&more.letter))
+        {
+            whole.operands.extend(self.where_they_hold(scope, less, more, true)?);
+        }
         while let Some((left, right)) = tied.pop() {
             let others = tied.iter().flat_map(|(left, right)| [left.letter, right.letter]);
             let others: Vec<usize> = others.collect();

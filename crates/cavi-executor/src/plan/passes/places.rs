@@ -12,7 +12,7 @@
 use cavi_algebra::{ArrayKind, AxisId, Block, Equations, LetterId, Support, Symbols};
 
 use crate::plan::passes::Context;
-use crate::plan::tensor::{Access, Along, Contraction, Index, Node, NodeId, Operation, Source};
+use crate::plan::tensor::{Access, Along, Contraction, Index, Node, NodeId, Operation, Source, Within};
 use crate::plan::{Plan, Unplanned};
 
 /// Where the values of a step lie when an axis is cut.
@@ -216,8 +216,12 @@ impl Axis<'_> {
                     return Err("is the determinant of a matrix over it".to_owned());
                 }
             }
-            Operation::Beside(..) => {
-                if node.dims.first().is_some_and(|along| self.carries(*along)) {
+            Operation::Beside(_, within, _) => {
+                // A group that is one of the axis is a shard's own as a whole.
+                let is_whole = |own: &Within| self.carries(self.plan.maps.to(own.group));
+                if node.dims.first().is_some_and(|along| self.carries(*along))
+                    && !within.as_ref().is_some_and(is_whole)
+                {
                     return Err("is summed over the positions before or after each of it".to_owned());
                 }
             }

@@ -94,7 +94,7 @@ impl Plan<'_> {
                 | Operation::Pairs(from, _)
                 | Operation::Square(from, _)
                 | Operation::LogDeterminant(from)
-                | Operation::Beside(_, from)
+                | Operation::Beside(.., from)
                 | Operation::Taken(Part { node: from, .. }) => rename(from),
                 Operation::Pair(_, left, right) => [left, right].into_iter().for_each(rename),
                 Operation::Whole(parts) => parts.iter_mut().for_each(|part| rename(&mut part.node)),
