@@ -334,6 +334,16 @@ pub fn read_labels(path: &Path) -> Result<Vec<String>, FileError> {
     Ok(labels)
 }
 
+/// Reads a file with a label for each row, one a line, in the order of the rows: a label stands as often as rows have it, and an empty line is a row
+/// without one. Numbers have one spelling, as in [`read`].
+pub fn read_labels_of_rows(path: &Path) -> Result<Vec<String>, FileError> {
+    let text = |bytes: Vec<u8>| labels::of_rows(&bytes::text_of_lines(&bytes)?);
+    let read = bytes::load(path).and_then(|bytes| bytes::decompress(bytes, format::packing(path)));
+    let mut labels = read.and_then(text).map_err(|error| error.in_file(path))?;
+    whole::list(&mut labels);
+    Ok(labels)
+}
+
 fn labels_as_written(path: &Path) -> Result<Vec<String>, FileError> {
     if let (file, Some(column)) = format::split_column(&path.to_string_lossy())
         && !path.exists()
