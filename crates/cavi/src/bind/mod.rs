@@ -222,7 +222,8 @@ pub(crate) fn bind_in_part(
         problems.splice(0..0, suspicions::transposed_by_size(symbols, inputs, &pieces, &text));
     }
     stop(&mut problems)?;
-    let ordered = part.again.and_then(|again| again.in_order(symbols, inputs, &pieces, &axes));
+    let ordered = part.again.map(|again| again.in_order(symbols, inputs, &pieces, &axes)).transpose();
+    let ordered = ordered.map_err(|error| vec![error])?.flatten();
     if let Some(inputs) = &ordered {
         axes = axes::resolve(symbols, inputs, &pieces, &text, &mut problems);
         stop(&mut problems)?;
