@@ -190,3 +190,17 @@ fn entries_with_signs_have_no_lift() {
         "{said}"
     );
 }
+
+#[test]
+fn the_largest_entries_of_a_computed_name_are_those_of_its_draws() {
+    let directory = scratch("found_computed");
+    let program = "axis item[n]\ndata x[n] : real\nm[n] ~ Normal(0, sd = 1)\nb[n] = 2 * m[n]\nx[n] ~ Normal(b[n], sd = 1)\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    fs::write(directory.join("x.csv"), "item,x\na,1\nb,2\nc,5\n").unwrap();
+    shown(&directory, &FIT);
+    let output = cavi(&directory, &["top", "o", "b"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("has no latent `b`") && said.contains("`cavi sample o b` draws it"), "{said}");
+    let (_, _) = shown(&directory, &["sample", "o", "b", "--out", "s"]);
+}

@@ -139,6 +139,7 @@ fn what_cannot_be_packed_or_mapped_is_said_once_with_status_1() {
     fs::write(directory.join("x.cavi-data"), &later).unwrap();
     refused(&fit, 1, &["packed data of version 9", "cavi pack"]);
     fs::write(directory.join("x.cavi-data"), &whole).unwrap();
+    refused(&[&fit[..], &["--transpose", "x"]].concat(), 1, &["packed over", "leave out `--transpose x`"]);
     let renamed = MODEL.replace("x[", "y[");
     fs::write(directory.join("y.cavi"), renamed).unwrap();
     refused(

@@ -66,6 +66,8 @@ pub struct ReadOptions<'a> {
     pub is_named: bool,
     /// Whether labels of genes and cells that stand twice are kept apart.
     pub unique: bool,
+    /// Whether the dimensions are those of the program the other way round, as `--transpose` has them.
+    pub is_turned: bool,
     /// How texts are read, if the array may hold their counts.
     pub texts: Option<TextReading<'a>>,
     /// What the program declares of the entries, which packed data have to have been packed under.

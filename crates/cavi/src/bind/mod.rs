@@ -125,6 +125,8 @@ pub struct Binding {
     pub left_out: BTreeMap<String, usize>,
     /// Which entries, or units, are held out, by array: how many, and a hash of where they are.
     pub held_out: BTreeMap<String, HeldOutPlaces>,
+    /// What asked for it, as `--heldout` takes it, a file without its name.
+    pub held_out_by: Vec<String>,
     /// Data of which entries are held out as missing ones.
     pub withheld: Vec<ArrayId>,
     /// Whether the data are new rows of an earlier fit, whose factors keep the layout that they had there.

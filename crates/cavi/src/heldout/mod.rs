@@ -229,6 +229,8 @@ pub(crate) fn bind_part_by(
     let part = Part { hide: &hide, frozen: None, ..*part };
     let Split { mut problem, mut held, .. } = bind_split(compiled, inputs, &part, &ways, None)?;
     held.given_totals = given_totals;
+    problem.binding.held_out_by = requests.iter().map(Request::to_string).collect();
+    problem.binding.held_out_by.sort();
     for own in &held.parts {
         let name = &problem.model.symbols.array(own.array).name;
         if let Some(named) = own.named.as_ref().filter(|named| named.left_out > 0) {
