@@ -1,7 +1,7 @@
 //! Entries whose parameters are chosen by classes of classes, or by a class for each value of a summed letter: what is predicted is the
 //! average over every configuration of the classes, which is worked out here by going through all of them.
 
-use cavi::bind::ArrayInput;
+use cavi::bind::{ArrayInput, Inputs};
 use cavi_tests::support::{Matrix, file_of, matrix_file};
 
 use super::heldout::{Run, close, inputs_of, run, share};
@@ -117,10 +117,13 @@ fn stations(count: usize) -> String {
     )
 }
 
-fn at_stations(count: usize) -> Run {
+fn of_stations(count: usize) -> Inputs {
     let y: Matrix = spread(12 * count).chunks(count).map(<[f64]>::to_vec).collect();
-    let data = vec![column("x", &spread(12)), matrix_file("y", &y, false)];
-    run(&stations(count), &inputs_of(data, &[]), &[share("x", 0.5)], 9, 1)
+    inputs_of(vec![column("x", &spread(12)), matrix_file("y", &y, false)], &[])
+}
+
+fn at_stations(count: usize) -> Run {
+    run(&stations(count), &of_stations(count), &[share("x", 0.5)], 9, 1)
 }
 
 #[test]
@@ -141,10 +144,12 @@ fn a_class_for_each_value_of_a_summed_letter_is_averaged_over_all_configurations
     close(run.score().log_predictive, expected, 1e-11);
 }
 
+/// Sizes alone say it, before a fit.
 #[test]
 fn too_many_configurations_are_refused_in_words() {
-    let run = at_stations(15);
-    let refused = run.problem.score(&run.fit, &run.held, 3, 1).expect_err("2^15 configurations");
+    let (program, data) = (stations(15), of_stations(15));
+    let (compiled, _) = cavi::session::open(&program, "stations.cavi", &data).expect("it compiles");
+    let refused = compiled.bind_without(&data, &[share("x", 0.5)], Some(3)).expect_err("2^15 configurations");
     let text = refused.text(false);
     assert!(refused.code() == "E0902" && text.contains("selects under a summed letter"), "{text}");
 }

@@ -31,7 +31,7 @@ pub use read::texts::{
 pub use read::whole::{Labels, Spellings, canonical, canonical_label, labels_of, list as canonical_labels};
 pub use read::{
     ColumnOf, Dimension, ReadOptions, TextReport, Wanted, read, read_columns, read_from, read_labels,
-    read_npy, read_npz_arrays, read_text,
+    read_labels_of_rows, read_npy, read_npz_arrays, read_text,
 };
 pub use write::{
     Cell, CsvText, Written, format_number, write_atomically, write_bytes_atomically, write_labels, write_npy,

@@ -284,6 +284,11 @@ impl Checkpoints {
     }
 }
 
+/// Whether checkpoints of a fit stand beside the directory that it was to write.
+pub fn stand(directory: &Path) -> bool {
+    place_of(directory).is_some_and(|place| place.join(files::FIT).is_file())
+}
+
 /// Removes the checkpoints of a directory that holds the finished fit. Files of others stay.
 ///
 /// # Errors

@@ -56,14 +56,16 @@ impl Column {
         }
     }
 
-    /// Reads `FILE:COLUMN`, or `FILE` with one label a line.
+    /// Reads `FILE:COLUMN`, or `FILE` with one label a line, which is that of the row at this place.
     ///
     /// # Errors
     /// A file that cannot be read, or without the column.
     pub fn read_named(text: &str) -> Result<Column, Error> {
         match split_column(text) {
             (file, Some(column)) => Column::read(text, &file, &column),
-            (file, None) => Ok(Column { values: cavi_files::read_labels(&file)?, ..Column::default() }),
+            (file, None) => {
+                Ok(Column { values: cavi_files::read_labels_of_rows(&file)?, ..Column::default() })
+            }
         }
     }
 

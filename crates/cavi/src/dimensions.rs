@@ -62,22 +62,35 @@ impl<'a> Dimension<'a> {
     /// The names of its columns: the axis, after those that it is ragged in; of listed entries all of theirs. Where an array runs along
     /// an axis more than once, the letter stands for it.
     pub fn names(&self) -> Vec<String> {
-        let axes = |axis: AxisId| {
-            let mut axes: Vec<AxisId> =
-                std::iter::successors(Some(axis), |own| self.symbols.axis(*own).parent).collect();
-            axes.reverse();
-            axes
+        let named = |(axis, letter): (AxisId, Option<LetterId>)| {
+            let mut names: Vec<String> =
+                self.with_those_above(axis).map(|axis| self.symbols.axis(axis).name.clone()).collect();
+            if let (Some(letter), Some(last)) = (letter, names.last_mut()) {
+                last.clone_from(&self.symbols.letter(letter).name);
+            }
+            names
         };
-        let own = match self.entries {
-            Some(entries) => entries.coordinates.iter().flat_map(|axis| axes(*axis)).collect(),
-            None => axes(self.axis),
-        };
-        let mut names: Vec<String> =
-            own.into_iter().map(|axis| self.symbols.axis(axis).name.clone()).collect();
-        if let (Some(letter), Some(last)) = (self.letter, names.last_mut()) {
-            last.clone_from(&self.symbols.letter(letter).name);
-        }
-        names
+        let Some(entries) = self.entries else { return named((self.axis, self.letter)) };
+        let each = entries.coordinates.iter().zip(&entries.letters);
+        let each = each.map(|(axis, letter)| (*axis, entries.is_repeated(*axis).then_some(*letter)));
+        each.flat_map(named).collect()
+    }
+
+    /// The axes of its columns, whatever these are called.
+    pub fn axes(&self) -> Vec<&'a str> {
+        let own = self.entries.map_or_else(|| vec![self.axis], |entries| entries.coordinates.clone());
+        own.into_iter()
+            .flat_map(|axis| self.with_those_above(axis))
+            .map(|axis| self.symbols.axis(axis).name.as_str())
+            .collect()
+    }
+
+    /// An axis after those that it is ragged in.
+    fn with_those_above(&self, axis: AxisId) -> impl Iterator<Item = AxisId> {
+        let mut axes: Vec<AxisId> =
+            std::iter::successors(Some(axis), |own| self.symbols.axis(*own).parent).collect();
+        axes.reverse();
+        axes.into_iter()
     }
 
     /// The labels of a position, one for each of its columns.
@@ -115,11 +128,9 @@ impl<'a> Declared<'a> {
                 let is_of_pair = pair.is_some_and(|(one, other)| [one, other].contains(&held));
                 return vec![Declared { dimension, held, column: None, is_of_pair }];
             };
-            let is_repeated =
-                |axis: AxisId| entries.coordinates.iter().filter(|other| **other == axis).count() > 1;
             let each = entries.order(array).into_iter().map(|coordinate| {
                 let axis = entries.coordinates[coordinate];
-                let letter = is_repeated(axis).then_some(entries.letters[coordinate]);
+                let letter = entries.is_repeated(axis).then_some(entries.letters[coordinate]);
                 let dimension = Dimension { entries: None, axis, letter, ..dimension };
                 let is_of_pair = entries.pair.is_some_and(|own| own.contains(&coordinate));
                 Declared { dimension, held, column: Some(&entries.columns[coordinate]), is_of_pair }

@@ -193,15 +193,11 @@ impl Cells<'_> {
         let shape = bound.shape(&self.problem.equations.symbols, self.array);
         let dimensions = Dimension::of(self.problem, self.array);
         let wanted = |dimension: &Dimension<'_>, position: usize| {
-            let mut own = dimension.names().into_iter().zip(dimension.labels(position));
-            own.all(|(name, label)| {
-                let is_meant = |axis: &str| axis == name || dimension.is_along(axis);
-                let last = dimension.labels(position).pop();
-                self.only.iter().all(|(axis, labels)| match *axis == name {
-                    true => labels.contains(&label),
-                    // Of an axis that stands more than once its name means each.
-                    false => !is_meant(axis) || last.as_ref().is_none_or(|last| labels.contains(last)),
-                })
+            let columns = dimension.names().into_iter().zip(dimension.axes());
+            // Of an axis that stands more than once its name means each.
+            columns.zip(dimension.labels(position)).all(|((name, axis), label)| {
+                let mut own = self.only.iter().filter(|(asked, _)| *asked == name || asked == axis);
+                own.all(|(_, labels)| labels.contains(&label))
             })
         };
         let of = |(dimension, size): (&Dimension<'_>, &usize)| -> Vec<u32> {

@@ -41,6 +41,7 @@ pub(crate) fn refusal_of_plan(needed: usize) -> Option<Diagnostic> {
     memory::left().filter(|left| needed > *left)?;
     let message = format!("a sweep of this program over these data takes {} of memory", memory::text(needed));
     Some(Diagnostic::error("E0805", message).possible(memory::left_in_words()).help(
-        "fewer positions on an axis (`--set AXIS=SIZE`), `--precision f32`, or more memory; `cavi plan` shows what takes how much",
+        "fewer positions on an axis (`--set AXIS=SIZE`), `--precision f32`, or more memory; `cavi plan` shows what takes how much. Data that `cavi pack` wrote stay in their \
+         file, and `--scratch DIR` keeps what is too large in files",
     ))
 }

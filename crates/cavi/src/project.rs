@@ -335,7 +335,14 @@ impl Growing {
         if !own.iter().chain(&of_data).any(|array| has_factor(&array)) {
             let message =
                 format!("axis `{name}` cannot grow: no latent with a factor of q of its own runs along it");
-            return Err(refused(message, "a new position has nothing of its own").into());
+            let refused = refused(message, "a new position has nothing of its own");
+            let predicted = model.statements.iter().find(|own| own.observed && along(&own.target));
+            // What is predicted of such rows is known by what they share alone.
+            return Err(match predicted {
+                Some(statement) => refused.help(predicts(model, statement.target)),
+                None => refused,
+            }
+            .into());
         }
         let mixed = equations.blocks.iter().find(|block| {
             let count = block.members.iter().filter(|member| own.contains(member)).count();
@@ -402,6 +409,19 @@ impl Growing {
             }
         }
     }
+}
+
+/// How new rows are predicted of which nothing is to be fitted.
+fn predicts(model: &Model, data: ArrayId) -> String {
+    let array = model.symbols.array(data);
+    let (name, missing) = (&array.name, array.absent.missing);
+    let (all, without) = match missing {
+        true => ("", format!("those of `{name}` without a value are predicted")),
+        false => (" --all", format!("each entry of `{name}` is predicted, whatever its value is")),
+    };
+    format!(
+        "`cavi impute DIR{all} --data {name}=FILE ...` predicts new rows by what the fit learned: {without}"
+    )
 }
 
 /// The axes of the observed data, in the order in which they are declared there, each after those it is ragged in; then others.

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use cavi_algebra::{ArrayId, BlockId, Mode};
+use cavi_algebra::{ArrayId, AxisId, BlockId, Mode};
 use cavi_executor::Parameters;
 
 use crate::bind::{Again, DataError, Inputs, Part};
@@ -95,7 +95,24 @@ fn again(compiled: &Compiled, inputs: &Inputs, directory: &Path) -> Result<Optio
     }
     let rows = RowAxes { model: &compiled.model, axes: BTreeSet::new() };
     let Earlier { inputs, frozen, axes, .. } = rows.frozen(inputs, directory)?;
-    Ok(Some(Again { labels: inputs.labels, axes, standardised: frozen.standardised }))
+    let kept = along_factors(compiled);
+    let rows = RowAxes::first_of_data(&compiled.model);
+    let whole = kept.iter().copied().filter(|axis| !rows.is_row(*axis)).collect();
+    let (standardised, directory) = (frozen.standardised, directory.to_owned());
+    Ok(Some(Again { labels: inputs.labels, axes, standardised, kept, whole, directory }))
+}
+
+/// The axes along which latents with a factor of q run.
+fn along_factors(compiled: &Compiled) -> BTreeSet<AxisId> {
+    let Compiled { model, equations, .. } = compiled;
+    let symbols = &model.symbols;
+    let has_factor = |id: &ArrayId| {
+        equations.block_of(*id).is_some_and(|block| equations.block(block).mode != Mode::Implicit)
+    };
+    let letters = symbols.latents().filter(has_factor);
+    let letters = letters.flat_map(|id| &symbols.array(id).letters);
+    let above = letters.flat_map(|letter| symbols.lineage(*letter));
+    above.map(|letter| symbols.letter(letter).axis).collect()
 }
 
 impl Reopened {

@@ -73,7 +73,15 @@ pub fn variables(directory: &Path, wanted: Option<&str>) -> Result<Vec<Variable>
     let latents: Vec<&str> = symbols.latents().map(|own| symbols.array(own).name.as_str()).collect();
     if let Some(name) = wanted.filter(|name| !latents.contains(name)) {
         let message = format!("the fit in `{}` has no latent `{name}`", directory.display());
-        return Err(DataError::unknown(message, name, &latents).into());
+        let unknown = DataError::unknown(message, name, &latents);
+        return Err(match model.definitions.iter().any(|own| own.name == name) {
+            true => unknown.help(format!(
+                "`{name}` is computed from latents, and has no factor of q: `cavi sample {} {name}` draws it, with its means",
+                directory.display()
+            )),
+            false => unknown,
+        }
+        .into());
     }
     let mut found = Vec::new();
     for name in latents.iter().filter(|name| wanted.is_none_or(|wanted| wanted == **name)) {

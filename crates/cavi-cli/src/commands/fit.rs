@@ -117,7 +117,8 @@ pub fn run(arguments: &FitArguments) -> Result<(), Failure> {
         folds: folds.as_ref(),
         baselines: baselines.as_ref(),
     };
-    let json = directory.write(&summary)?;
+    let written = directory.write(&summary);
+    let json = written.map_err(|error| resume::unwritten(error, &arguments.checkpoints, &out, &settings))?;
     if !fit.interrupted {
         cavi::checkpoint::remove(&out)?;
     }

@@ -81,6 +81,24 @@ pub fn say_finished(directory: &Path, json: bool, quiet: bool, also: &str) -> Re
     Ok(())
 }
 
+/// A fit that could not be written, with how it is not lost: by its checkpoints, where there are any.
+pub fn unwritten(error: Error, arguments: &CheckpointArguments, out: &Path, settings: &Settings) -> Failure {
+    let read = arguments.resume.as_deref().filter(|_| arguments.checkpoint_every.is_none());
+    let directory = read.unwrap_or(out);
+    let stand = settings.checkpoints.is_some() && cavi::checkpoint::stand(directory);
+    let note = match stand {
+        true => format!(
+            "  note: the checkpoints of this fit stand; once there is room, the same line with `--resume {}` finishes and writes it\n",
+            directory.display()
+        ),
+        false => String::new(),
+    };
+    match Failure::from(error) {
+        Failure::Wrong(message) => Failure::Wrong(message + &note),
+        other => other,
+    }
+}
+
 /// Says why the last checkpoint is not there, if one could not be written.
 pub fn warn(settings: &Settings) {
     if let Some(reason) = settings.checkpoints.as_ref().and_then(Checkpoints::failure) {

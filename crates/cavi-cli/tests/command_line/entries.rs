@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::by_hand::{Case, check};
-use crate::common::{cavi, scratch, text};
+use crate::common::{cavi, run, scratch, text};
 
 /// What a fit that fails, or tells something, writes to stderr.
 fn said(name: &str, program: &str, files: &[(&str, &str)], arguments: &[&str], status: i32) -> String {
@@ -344,4 +344,37 @@ fn columns_are_said_once() {
     }
     let options = ["--data", "r=r.csv", "--columns", "r=user:a,item:c", "--columns", "r=value:d"];
     said("together", program, &files, &options, 0);
+}
+
+/// Two nodes of an edge are two columns: their letters tell them apart, and the axis means each of them.
+#[test]
+fn an_imputed_network_tells_its_two_nodes_apart() {
+    let program = "axis node[i, j]\naxis block[k, l] = 2\ndata y[i, j] : binary, i != j, absent = NA\n\
+        theta[i, :k] ~ Dirichlet(0.3)\nrate[k, l] ~ Beta(1, 1)\ns[i, j] ~ Categorical(theta[i])\nr[i, j] ~ Categorical(theta[j])\n\
+        y[i, j] ~ Bernoulli(rate[s[i, j], r[i, j]])\n";
+    let directory = scratch("entries_nodes");
+    fs::write(directory.join("own.cavi"), program).unwrap();
+    let edge =
+        |i: usize, j: usize| format!("{},{},{}\n", ["a", "b", "c"][i], ["a", "b", "c"][j], (i + 2 * j) % 2);
+    let edges: String = [(0, 1), (0, 2), (1, 0), (2, 1)].into_iter().map(|(i, j)| edge(i, j)).collect();
+    fs::write(directory.join("y.csv"), format!("i,j,y\n{edges}")).unwrap();
+    run(&directory, "fit own.cavi --data y=y.csv --sweeps 5 --tol 0 --out o --quiet");
+    let table = |options: &str| {
+        run(&directory, &format!("impute o --all --out i.csv --quiet{options}"));
+        let table = fs::read_to_string(directory.join("i.csv")).unwrap();
+        let two = |line: &str| line.split(',').take(2).collect::<Vec<_>>().join(",");
+        table.lines().map(two).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(table(""), "i,j a,b a,c b,a c,b");
+    assert_eq!(table(" --for i=a"), "i,j a,b a,c");
+    assert_eq!(table(" --for j=b"), "i,j a,b c,b");
+    assert_eq!(table(" --for node=a --for node=b"), "i,j a,b b,a");
+    // A latent of each listed edge.
+    let program = "axis node[i, j]\ndata y[i, j] : real, i != j, absent = NA\nm ~ Normal(0, sd = 1)\n\
+        e[i, j] ~ Normal(m, sd = 1)\ny[i, j] ~ Normal(e[i, j], sd = 1)\n";
+    fs::write(directory.join("own.cavi"), program).unwrap();
+    run(&directory, "fit own.cavi --data y=y.csv --out o --force --quiet");
+    run(&directory, "export o --csv --out e");
+    let long = fs::read_to_string(directory.join("e/e.long.csv")).unwrap();
+    assert!(long.starts_with("i,j,mean,") && long.contains("\na,b,"), "{long}");
 }

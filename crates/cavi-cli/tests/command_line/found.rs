@@ -32,7 +32,7 @@ fn shown(directory: &Path, arguments: &[&str]) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
-const FIT: [&str; 8] = ["fit", "m.cavi", "--data", "x=x.csv", "--progress", "none", "--out", "o"];
+const FIT: [&str; 9] = ["fit", "m.cavi", "--data", "x=x.csv", "--progress", "none", "--out", "o", "--force"];
 
 #[test]
 fn classes_are_compared_with_known_labels() {
@@ -55,6 +55,37 @@ fn classes_are_compared_with_known_labels() {
         assert!((own[2] - (own[0] - 1.644_853_627 * own[1])).abs() < 1e-3, "{row:?}");
         assert!((own[3] - (own[0] + 1.644_853_627 * own[1])).abs() < 1e-3, "{row:?}");
     }
+}
+
+/// A file with one label a line has one for each row: the kinds of 30 rows in turn, of which the fit finds three clusters of ten.
+#[test]
+fn classes_are_compared_with_a_label_for_each_row() {
+    let directory = scratch("found_rows");
+    clusters(&directory);
+    let program = CLUSTERS.replace("known.csv:kind", "known.txt");
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    let kinds = |missing: usize| -> String {
+        let kind = |n: usize| if n == missing { "" } else { ["low", "mid", "top"][n % 3] };
+        (0..30).map(|n| format!("{}\n", kind(n))).collect()
+    };
+    fs::write(directory.join("known.txt"), kinds(30)).unwrap();
+    let (printed, said) = shown(&directory, &FIT);
+    assert!(printed.contains("z against known.txt: adjusted Rand index 1.000"), "{printed}{said}");
+    let heading = printed.lines().position(|line| line.trim_start() == "cluster  low  mid  top");
+    let table: Vec<&str> = printed.lines().skip(heading.unwrap() + 1).take(3).collect();
+    for row in &table {
+        let mut counts: Vec<&str> = row.split_whitespace().skip(1).collect();
+        counts.sort_unstable();
+        assert_eq!(counts, [".", ".", "10"], "{printed}");
+    }
+    // A row without a label says nothing.
+    fs::write(directory.join("known.txt"), kinds(4)).unwrap();
+    let (printed, said) = shown(&directory, &FIT);
+    assert!(printed.contains("z against known.txt: adjusted Rand index 1.000"), "{printed}{said}");
+    // A label too few is no label for each row.
+    fs::write(directory.join("known.txt"), "low\nmid\nlow\n").unwrap();
+    let (_, said) = shown(&directory, &FIT);
+    assert!(said.contains("the file has 3 labels, and the axis `sample` 30 positions"), "{said}");
 }
 
 #[test]
@@ -158,4 +189,18 @@ fn entries_with_signs_have_no_lift() {
         said.contains("entries of `mu` have no lift and no exclusivity: its entries have signs"),
         "{said}"
     );
+}
+
+#[test]
+fn the_largest_entries_of_a_computed_name_are_those_of_its_draws() {
+    let directory = scratch("found_computed");
+    let program = "axis item[n]\ndata x[n] : real\nm[n] ~ Normal(0, sd = 1)\nb[n] = 2 * m[n]\nx[n] ~ Normal(b[n], sd = 1)\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    fs::write(directory.join("x.csv"), "item,x\na,1\nb,2\nc,5\n").unwrap();
+    shown(&directory, &FIT);
+    let output = cavi(&directory, &["top", "o", "b"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("has no latent `b`") && said.contains("`cavi sample o b` draws it"), "{said}");
+    let (_, _) = shown(&directory, &["sample", "o", "b", "--out", "s"]);
 }

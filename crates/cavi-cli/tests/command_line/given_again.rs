@@ -167,3 +167,58 @@ fn rows_without_an_entry_are_expected_at_the_average_of_the_means() {
     assert!(!found.is_empty());
     found.iter().for_each(|own| assert!((own - known).abs() < 1e-3, "{known} {found:?}"));
 }
+
+/// Goals of six teams: new games name four of them, and have the rates of these, as the files of the fit say them.
+#[test]
+fn new_rows_name_some_of_the_labels_of_the_fit() {
+    let program = "axis team[i]\naxis game[g]\ndata home[g] : index team\ndata away[g] : index team\ndata x[g] : count\n\
+        att[i] ~ Gamma(2, rate = 1)\ndef[i] ~ Gamma(2, rate = 1)\nx[g] ~ Poisson(att[home[g]] * def[away[g]])\n";
+    let teams: Vec<String> = (0..6).map(|team| format!("t{team}")).collect();
+    let pairs =
+        (0..6).flat_map(|one| (0..6).map(move |other| (one, other))).filter(|(one, other)| one != other);
+    let game = |(number, (one, other)): (usize, (usize, usize))| {
+        format!("g{number},{},{},{}\n", teams[one], teams[other], (one * 3 + other * 5) % 4)
+    };
+    let games: String = pairs.enumerate().map(game).collect();
+    let head = "game,home,away,x\n";
+    let files = [
+        ("own.cavi", program.to_owned()),
+        ("g.csv", format!("{head}{games}")),
+        ("new.csv", format!("{head}n1,t5,t1,0\nn2,t2,t4,0\n")),
+        ("other.csv", format!("{head}n1,t5,t9,0\n")),
+        ("ids.csv", format!("{head}{games}").replace(",t", ",")),
+        ("ids_new.csv", format!("{head}n1,5,1,0\nn2,2,4,0\n")),
+    ];
+    let directory = prepared("given_again_some", &files);
+    let data =
+        |file: &str| ["home", "away", "x"].map(|name| format!("--data {name}={file}:{name}")).join(" ");
+    run(&directory, &format!("fit own.cavi {} --out o --quiet", data("g.csv")));
+    let mean = |name: &str| -> Vec<f64> {
+        let path = directory.join(format!("o/posterior/{name}.mean.npy"));
+        cavi_files::read_npy(&path).unwrap().values
+    };
+    let (att, def) = (mean("att"), mean("def"));
+    let right = [att[5] * def[1], att[2] * def[4]];
+    let near = |found: &[f64]| {
+        assert_eq!(found.len(), 2);
+        found
+            .iter()
+            .zip(right)
+            .for_each(|(own, right)| assert!((own - right).abs() < 1e-9, "{found:?} {right}"));
+    };
+    run(&directory, &format!("impute o --all {} --of x --out i.csv --quiet", data("new.csv")));
+    near(&means(&directory, "i.csv"));
+    let (shown, _) = run(&directory, &format!("check-fit o {} --stat mean --json", data("new.csv")));
+    assert!(shown.contains("\"observed\": 0.0"), "{shown}");
+    // A team that never played.
+    let line = format!("impute o --all {} --of x --out j.csv", data("other.csv"));
+    let output = cavi(&directory, &line.split(' ').collect::<Vec<_>>());
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("axis `team`: `t9` is no label of the fit in `o`"), "{message}");
+    assert!(message.contains("the 6 labels of axis `team`"), "{message}");
+    // Numbers in the place of names.
+    run(&directory, &format!("fit own.cavi {} --out p --quiet", data("ids.csv")));
+    run(&directory, &format!("impute p --all {} --of x --out k.csv --quiet", data("ids_new.csv")));
+    near(&means(&directory, "k.csv"));
+}

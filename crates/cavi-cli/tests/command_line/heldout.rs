@@ -598,3 +598,28 @@ fn hidden_classes_are_scored_as_they_are_imputed() {
     // What stands above knows of two classes that are about as frequent.
     assert!(score > -0.3, "{score}");
 }
+
+/// A response to the classes of 20 words has 2^20 configurations of them: no fit could be scored by it, which is said before one is made.
+#[test]
+fn what_cannot_be_scored_is_refused_before_the_fit() {
+    let program = "axis doc[d]\naxis word[t] in doc[d]\naxis topic[k] = 2\ndata w[d, t] : real\ndata y[d] : real\n\
+        theta[d, :k] ~ Dirichlet(1)\nmu[k] ~ Normal(0, sd = 3)\neta[k] ~ Normal(0, sd = 3)\nz[d, t] ~ Categorical(theta[d])\n\
+        w[d, t] ~ Normal(mu[z[d, t]], sd = 1)\ny[d] ~ Normal(sum[t](eta[z[d, t]]), sd = 1)\n";
+    let directory = scratch("heldout_unscored");
+    fs::write(directory.join("own.cavi"), program).unwrap();
+    let words = (0..3).flat_map(|doc| (0..20).map(move |word| (doc, word)));
+    let line = |(doc, word)| format!("d{doc},{word},{}\n", (doc * 3 + word * 5) % 7 - 3);
+    fs::write(directory.join("w.csv"), format!("doc,word,w\n{}", words.map(line).collect::<String>()))
+        .unwrap();
+    fs::write(directory.join("y.csv"), "doc,y\nd0,1\nd1,2\nd2,3\n").unwrap();
+    let line = "fit own.cavi --data w=w.csv --data y=y.csv --heldout y=0.4 --restarts 5 --sweeps 2 --out o";
+    let output = cavi(&directory, &line.split(' ').collect::<Vec<_>>());
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("E0902") && message.contains("`y` cannot be scored"), "{message}");
+    assert!(!message.contains("sweep") && !directory.join("o").exists(), "{message}");
+    // What can be scored of the same program is.
+    let line = "fit own.cavi --data w=w.csv --data y=y.csv --heldout w=0.2 --sweeps 2 --out o --quiet";
+    let output = cavi(&directory, &line.split(' ').collect::<Vec<_>>());
+    assert!(directory.join("o/summary.json").is_file(), "{}", text(&output.stderr));
+}

@@ -43,7 +43,8 @@ fn a_plan_beyond_the_limit_is_refused_with_both_figures_and_what_would_help() {
     let directory = prepared("memory-plan");
     let limited = ["--data", "x=x.csv", "--set", "part=2000000", "--memory-limit", "300MB"];
     let message = refused(&directory, &limited);
-    for part in ["E0805", " of memory", "`--memory-limit` is 300.0 MB", "are left", "--set AXIS=SIZE"] {
+    let parts = ["E0805", " of memory", "`--memory-limit` is 300.0 MB", "are left", "--set AXIS=SIZE"];
+    for part in parts.into_iter().chain(["cavi pack", "--scratch DIR"]) {
         assert!(message.contains(part), "{part}: {message}");
     }
     fs::write(directory.join("more.csv"), "1,2,0,4\n0,1,3,2\n".repeat(20)).unwrap();

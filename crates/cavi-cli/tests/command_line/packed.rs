@@ -139,6 +139,7 @@ fn what_cannot_be_packed_or_mapped_is_said_once_with_status_1() {
     fs::write(directory.join("x.cavi-data"), &later).unwrap();
     refused(&fit, 1, &["packed data of version 9", "cavi pack"]);
     fs::write(directory.join("x.cavi-data"), &whole).unwrap();
+    refused(&[&fit[..], &["--transpose", "x"]].concat(), 1, &["packed over", "leave out `--transpose x`"]);
     let renamed = MODEL.replace("x[", "y[");
     fs::write(directory.join("y.cavi"), renamed).unwrap();
     refused(
@@ -156,4 +157,29 @@ fn what_cannot_be_packed_or_mapped_is_said_once_with_status_1() {
         1,
         &["packed over", "`row` by `item`"],
     );
+}
+
+/// Views without a size, and genres that only another array names: of what is packed nothing depends on them.
+#[test]
+fn a_part_of_the_data_is_packed_without_the_sizes_of_the_rest() {
+    let directory = scratch("packed-part");
+    let program = "axis sample[n]\naxis view[m]\naxis feature[j] in view[m]\naxis covariate[c]\naxis genre[g]\n\
+        data y[n, m, j] : real\ndata v[n, c] : real\ndata gen[n] : index genre\nb[c] ~ Normal(0, sd = 1)\nh[g] ~ Normal(0, sd = 1)\n\
+        y[n, m, j] ~ Normal(sum[c](b[c] * v[n, c]) + h[gen[n]], sd = 1)\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    fs::write(directory.join("v.csv"), ",a,b\ns1,1,2\ns2,3,5\ns3,4,4\n").unwrap();
+    fs::write(directory.join("gen.csv"), "sample,gen\ns1,pop\ns2,folk\ns3,pop\n").unwrap();
+    fs::write(directory.join("y.csv"), ",p,q\ns1,1,2\ns2,3,5\ns3,4,4\n").unwrap();
+    let said = done(&directory, &["pack", "m.cavi", "--data", "v=v.csv", "--out", "v.cavi-data"]);
+    assert!(said.contains("v: 3 sample (s1, s2, s3) x 2 covariate (a, b)"), "{said}");
+    // What it does depend on is asked for.
+    let output = cavi(&directory, &["pack", "m.cavi", "--data", "gen=gen.csv", "--out", "g.cavi-data"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let fit = |v: &str, gen_: &str, out: &str| {
+        let data = [format!("v={v}"), format!("gen={gen_}"), "y[rna]=y.csv".to_owned()];
+        let data: Vec<&str> = data.iter().flat_map(|own| ["--data", own.as_str()]).collect();
+        done(&directory, &[&["fit", "m.cavi", "--quiet", "--out", out][..], &data].concat());
+        result(&directory, out)
+    };
+    assert_eq!(fit("v.cavi-data", "g.cavi-data", "packed"), fit("v.csv", "gen.csv", "plain"));
 }

@@ -351,7 +351,15 @@ fn what_ties_rows_together_is_named() {
             &["--axis", "class"],
             &["axis `class` cannot grow: no data run along it"],
         ),
-        (alone, &["--data", "v=v.csv"], &[], &["axis `case` cannot grow: no latent"]),
+        (
+            alone,
+            &["--data", "v=v.csv"],
+            &[],
+            &[
+                "axis `case` cannot grow: no latent",
+                "`cavi impute DIR --all --data v=FILE ...` predicts new rows",
+            ],
+        ),
     ];
     for (model, data, more, words) in cases {
         fs::write(directory.join("m.cavi"), model).unwrap();

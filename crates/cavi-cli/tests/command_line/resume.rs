@@ -185,6 +185,22 @@ fn what_is_found_is_said() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!directory.join("p").exists());
+    // The data are the same, and another part of them is held out.
+    let without = [&FIT[..], &["--progress", "none", "--resume", "p", "--out", "q"]].concat();
+    let (status, said) = cavi(&directory, &without);
+    assert!(
+        status == Some(2) && said.contains("is another fit: --heldout is none and was x=0.1\n"),
+        "{said}"
+    );
+    // A single bit of what the fit is.
+    let facts = fs::read_to_string(place.join("fit.json")).unwrap();
+    let digit = facts.find("\"data `x`\": \"").expect("the hash of the data") + "\"data `x`\": \"".len();
+    let mut flipped = facts.clone().into_bytes();
+    flipped[digit] ^= 1;
+    fs::write(place.join("fit.json"), &flipped).unwrap();
+    let (status, said) = run(&["--resume", "p", "--out", "q"]);
+    assert!(status == Some(1) && said.contains("fit.json` is damaged"), "{said}");
+    fs::write(place.join("fit.json"), facts).unwrap();
     let copy = fs::read(place.join("run-1.before")).unwrap();
     fs::write(place.join("run-1.before"), &copy[..copy.len() / 2]).unwrap();
     // A single bit is noticed.
@@ -204,4 +220,35 @@ fn what_is_found_is_said() {
 
     let (status, said) = cavi(&directory, &["fit", "m.cavi", "--data", "x=x.csv"]);
     assert!(status == Some(2) && said.contains("--out"), "{said}");
+}
+
+/// Labels of 200 kB do not fit where a file may have 64 kB, which the system says as of a full disk; the checkpoints do, and the fit goes on from them.
+#[test]
+fn a_fit_that_could_not_be_written_is_finished_from_its_checkpoints() {
+    let directory = scratch("resume-unwritten");
+    fs::write(
+        directory.join("m.cavi"),
+        "axis item[n]\ndata x[n] : real\nm ~ Normal(0, sd = 1)\nx[n] ~ Normal(m, sd = 1)\n",
+    )
+    .unwrap();
+    let long = "a".repeat(2_000);
+    let table: String = (0..100).map(|row| format!("{long}{row},{row}\n")).collect();
+    fs::write(directory.join("x.csv"), format!("item,x\n{table}")).unwrap();
+    let line = ["fit", "m.cavi", "--data", "x=x.csv", "--progress", "none", "--checkpoint-every", "0"];
+    let limited = |more: &[&str]| {
+        let own = command(&directory, &[]);
+        let script =
+            format!("trap '' XFSZ; ulimit -f 128; exec {} \"$@\"", own.get_program().to_string_lossy());
+        let arguments = ["-c", script.as_str(), "sh"].into_iter().chain(line).chain(more.iter().copied());
+        let output = Command::new("sh").args(arguments).current_dir(&directory).output().expect("a shell");
+        (output.status.code(), text(&output.stderr))
+    };
+    let (status, said) = limited(&["--out", "o"]);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("an error of the system") && said.contains("large"), "{said}");
+    assert!(said.contains("checkpoints of this fit stand") && said.contains("`--resume o`"), "{said}");
+    assert!(!directory.join("o").exists());
+    let (status, said) = cavi(&directory, &[&line[..], &["--resume", "o"]].concat());
+    assert!(status == Some(0) && said.contains("resuming `o`"), "{said}");
+    assert!(directory.join("o/axes/item.txt").is_file());
 }

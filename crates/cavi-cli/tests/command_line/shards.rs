@@ -67,7 +67,7 @@ fn what_cannot_be_cut_is_told() {
     let directory = scratch("shards_refused");
     fs::write(directory.join("m.cavi"), MODEL).unwrap();
     fs::write(directory.join("x.csv"), TABLE).unwrap();
-    let cases: [(&[&str], i32, &[&str]); 4] = [
+    let cases: [(&[&str], i32, &[&str]); 5] = [
         (&["--shards", "rows"], 2, &["there is no axis `rows`", "did you mean `row`?"]),
         (&["--shards", "row=0"], 2, &["`0` is no number of shards", "1 or greater"]),
         (
@@ -80,6 +80,11 @@ fn what_cannot_be_cut_is_told() {
             1,
             &["E0617", "axis `part` cannot be cut into shards: no data run along it"],
         ),
+        (
+            &["--batch", "part"],
+            1,
+            &["E0616", "`--batch part` cannot be had: axis `part` cannot be cut", "no data run along it"],
+        ),
     ];
     for (options, status, expected) in cases {
         let own = ["fit", "m.cavi", "--data", "x=x.csv", "--out", "o"];
@@ -88,6 +93,13 @@ fn what_cannot_be_cut_is_told() {
         assert_eq!(output.status.code(), Some(status), "{options:?}: {said}");
         assert!(expected.iter().all(|part| said.contains(part)), "{options:?}: {said}");
         assert!(!directory.join("o").exists(), "{options:?}");
+        // One process has no others that could be fewer.
+        assert!(!said.contains("processes"), "{said}");
+        // A plan is that of the fit, and ends as it does.
+        let output = cavi(&directory, &[&["plan", "m.cavi", "--data", "x=x.csv"], options].concat());
+        assert_eq!(output.status.code(), Some(status), "{options:?}: {}", text(&output.stderr));
+        let error = |said: &str| said[said.find("error").expect("an error is said")..].to_owned();
+        assert_eq!(error(&text(&output.stderr)), error(&said), "{options:?}");
     }
 }
 
@@ -116,13 +128,22 @@ fn a_sweep_over_many_processes_is_predicted() {
     // Of so few entries the messages take the most.
     assert!(said.contains("exchanging takes the most"), "{said}");
     assert!(said.contains("mpirun -n 24 cavi-mpi fit ... --shards row=48"), "{said}");
-    let refused: [(&[&str], i32, &str); 6] = [
+    let refused: [(&[&str], i32, &str); 11] = [
         (&["--ranks", "0"], 2, "from 1 to"),
         (&["--ranks", "2", "--nodes", "3"], 2, "no more machines than `--ranks 2`"),
         (&["--ranks", "2", "--bandwidth", "fast"], 2, "expected a rate such as `25Gb`"),
         (&["--ranks", "2", "--latency", "1"], 2, "expected a time such as `20us`"),
         (&["--nodes", "2"], 2, "--ranks"),
         (&["--ranks", "65", "--shards", "row"], 1, "is cut into 64 shards, and there are 65 processes"),
+        (&["--ranks", "65", "--shards", "row"], 1, "at most one for each of the 64 positions of `row`"),
+        (&["--ranks", "24", "--shards", "row=8"], 1, "`--shards row=24`, or fewer processes"),
+        (
+            &["--ranks", "4", "--shards", "part"],
+            1,
+            "axis `part` cannot be cut into shards: no data run along it",
+        ),
+        (&["--ranks", "4", "--batch", "row"], 1, "`--batch row` visits shards one after another"),
+        (&["--ranks", "4", "--batch", "row"], 1, "a fit over several processes cannot be had"),
     ];
     for (options, expected, words) in refused {
         let (status, _, said) = plan(options);

@@ -39,7 +39,7 @@ pub struct PackedSummary {
 pub(crate) fn read(path: &Path, options: &ReadOptions<'_>) -> Result<Content, FileError> {
     let pack = Pack::open(path)?;
     let array = pack.find(options.column, options.name)?;
-    pack.check_axes(array, options.dimensions)?;
+    pack.check_axes(array, options)?;
     if let Some(declared) = &options.declared {
         array.check(declared, options.dimensions)?;
     }
@@ -227,17 +227,18 @@ impl Pack {
     }
 
     /// Refuses an array that runs along other axes.
-    fn check_axes(&self, array: &Array, dimensions: &[Dimension<'_>]) -> Result<(), FileError> {
-        let expected: Vec<&str> = dimensions.iter().map(|own| own.axis).collect();
+    fn check_axes(&self, array: &Array, options: &ReadOptions<'_>) -> Result<(), FileError> {
+        let expected: Vec<&str> = options.dimensions.iter().map(|own| own.axis).collect();
         if array.axes == expected {
             return Ok(());
         }
         let name = quote(array.name.as_bytes());
         let error = FileError::new(format!("{name} packed over {}", by(&array.axes)), by(&expected));
         let turned = array.axes.iter().rev().eq(&expected);
-        Err(error.with_help(match turned && expected.len() > 1 {
-            true => "`--transpose NAME` reads it the other way round",
-            false => "packed data keep the names of the axes of the program that they were packed for; pack them anew for this one",
+        Err(error.with_help(match (turned && expected.len() > 1, options.is_turned) {
+            (true, true) => "leave out `--transpose NAME`: it is packed in the order of the axes of the program",
+            (true, false) => "`--transpose NAME` reads it the other way round",
+            (false, _) => "packed data keep the names of the axes of the program that they were packed for; pack them anew for this one",
         }))
     }
 

@@ -35,6 +35,21 @@ pub(crate) fn read(text: &str) -> Result<Vec<String>, FileError> {
     Ok(labels)
 }
 
+/// A label for each row, in the order of the rows, each as often as it stands; an empty line is a row without one.
+pub(crate) fn of_rows(text: &str) -> Result<Vec<String>, FileError> {
+    // Empty lines may end the file.
+    let lines = text.trim_end_matches(['\n', '\r']).lines().enumerate();
+    let of_row = |(place, label): (usize, &str)| match label.contains('\r') {
+        true => Err(FileError::new(
+            format!("a carriage return within {}", quote(label.as_bytes())),
+            "lines that end in a line feed",
+        )
+        .at_line(place + 1)),
+        false => Ok(label.trim().to_owned()),
+    };
+    lines.map(of_row).collect()
+}
+
 /// The labels of a column: by its name in the first line, or by its number from 1, where there is no header.
 pub(crate) fn column(text: &str, separator: u8, column: &str) -> Result<Vec<String>, FileError> {
     let text = Source::Memory(text);

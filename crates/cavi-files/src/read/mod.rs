@@ -66,6 +66,8 @@ pub struct ReadOptions<'a> {
     pub is_named: bool,
     /// Whether labels of genes and cells that stand twice are kept apart.
     pub unique: bool,
+    /// Whether the dimensions are those of the program the other way round, as `--transpose` has them.
+    pub is_turned: bool,
     /// How texts are read, if the array may hold their counts.
     pub texts: Option<TextReading<'a>>,
     /// What the program declares of the entries, which packed data have to have been packed under.
@@ -330,6 +332,16 @@ pub fn read_npz_arrays(path: &Path) -> Result<Vec<(String, DenseArray)>, FileErr
 /// one spelling, as in [`read`].
 pub fn read_labels(path: &Path) -> Result<Vec<String>, FileError> {
     let mut labels = labels_as_written(path)?;
+    whole::list(&mut labels);
+    Ok(labels)
+}
+
+/// Reads a file with a label for each row, one a line, in the order of the rows: a label stands as often as rows have it, and an empty line is a row
+/// without one. Numbers have one spelling, as in [`read`].
+pub fn read_labels_of_rows(path: &Path) -> Result<Vec<String>, FileError> {
+    let text = |bytes: Vec<u8>| labels::of_rows(&bytes::text_of_lines(&bytes)?);
+    let read = bytes::load(path).and_then(|bytes| bytes::decompress(bytes, format::packing(path)));
+    let mut labels = read.and_then(text).map_err(|error| error.in_file(path))?;
     whole::list(&mut labels);
     Ok(labels)
 }

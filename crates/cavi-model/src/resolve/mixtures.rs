@@ -1,11 +1,14 @@
 //! Distributions that are no families here, and the statements to write in their place.
 
-use cavi_syntax::{ast, print_expression, print_reference};
+use cavi_syntax::{ast, print_reference};
+
+use super::mixture_arguments::{BY_NAME, given};
 
 /// A distribution and what is written instead of `x[n] ~ Name(...)`: `{x}` stands for the variable as it is written, `{N}`
 /// for its name and `{S}` for its subscripts, `{C}` for these and one more, `{P}` for those that are no slices and `{E}` for all without colons, `{i}`
 /// and `{j}` for the slice letters; `{mean}`, `{scale}`, `{dof}`, `{shape}` and so on for its arguments, `{over}`,
-/// `{times}` and `{twice}` for what a scale s makes of an inverse square, a precision and `2 * b^2`.
+/// `{times}` and `{twice}` for what a scale s makes of an inverse square, a precision and `2 * b^2`; `{about}` for a mean that is added to, `{by}` and `{squared}`
+/// for a factor s and s^2, nothing where these are 0 and 1, and `{placed}` for where {x} is between its bounds.
 struct Instead {
     /// Its names: that of the field, and others that are not the same up to case, underscores and a `d` in front.
     names: &'static [&'static str],
@@ -30,26 +33,6 @@ enum Of {
     /// Latents.
     Latents,
 }
-
-/// The names under which other systems take an argument.
-const ARGUMENTS: &[(&str, &[&str])] = &[
-    ("mean", &["mean", "mu", "loc", "location", "meanlog"]),
-    ("middle", &["mean", "mu", "loc", "location"]),
-    ("level", &["level", "eta", "mean", "mu", "predictor"]),
-    ("cuts", &["cuts", "c", "cutpoints", "cutpoint"]),
-    ("scale", &["scale", "sigma", "sd", "s", "b", "gamma", "sdlog"]),
-    ("dof", &["dof", "df", "nu"]),
-    ("size", &["size", "n", "r", "total_count", "alpha", "phi", "concentration"]),
-    ("trials", &["trials", "size", "n", "total_count"]),
-    ("a", &["a", "alpha", "shape1"]),
-    ("b", &["b", "beta", "shape2"]),
-    ("p", &["p", "prob", "probs"]),
-    ("shape", &["shape", "alpha", "k", "a", "c", "concentration"]),
-    ("rate", &["rate", "lam", "beta"]),
-];
-
-/// The arguments of a distribution that elsewhere has others in these places: they are known by their names alone.
-const BY_NAME: &[&str] = &["size", "middle"];
 
 const TABLE: &[Instead] = &[
     Instead {
@@ -85,7 +68,7 @@ const TABLE: &[Instead] = &[
     },
     Instead {
         names: &["HalfCauchy"],
-        of: Of::All,
+        of: Of::Latents,
         is: "its square is a mixture of inverse Gammas",
         parameters: "with scale {scale}",
         arguments: &["scale"],
@@ -97,7 +80,7 @@ const TABLE: &[Instead] = &[
     },
     Instead {
         names: &["HalfStudentT", "HalfT"],
-        of: Of::All,
+        of: Of::Latents,
         is: "its square is a mixture of inverse Gammas",
         parameters: "with {dof} degrees of freedom and scale {scale}",
         arguments: &["dof", "scale"],
@@ -106,6 +89,31 @@ const TABLE: &[Instead] = &[
             "{N}_mix{S} ~ InverseGamma(1 / 2, {over})",
             "{N}_square{S} ~ InverseGamma({N}_dof / 2, {N}_dof / {N}_mix{S})",
             "{x} = sqrt({N}_square{S})",
+        ],
+    },
+    Instead {
+        names: &["HalfCauchy"],
+        of: Of::Data,
+        is: "its square is a mixture of inverse Gammas",
+        parameters: "with scale {scale}; the density is then that of the square",
+        arguments: &["scale"],
+        lines: &[
+            "data {N}_square{S} : positive = {x}^2",
+            "{N}_mix{S} ~ InverseGamma(1 / 2, {over})",
+            "{N}_square{S} ~ InverseGamma(1 / 2, 1 / {N}_mix{S})",
+        ],
+    },
+    Instead {
+        names: &["HalfStudentT", "HalfT"],
+        of: Of::Data,
+        is: "its square is a mixture of inverse Gammas",
+        parameters: "with {dof} degrees of freedom and scale {scale}; the density is then that of the square",
+        arguments: &["dof", "scale"],
+        lines: &[
+            "data {N}_square{S} : positive = {x}^2",
+            "const {N}_dof = {dof}",
+            "{N}_mix{S} ~ InverseGamma(1 / 2, {over})",
+            "{N}_square{S} ~ InverseGamma({N}_dof / 2, {N}_dof / {N}_mix{S})",
         ],
     },
     Instead {
@@ -183,11 +191,19 @@ const TABLE: &[Instead] = &[
     },
     Instead {
         names: &["Uniform", "Unif"],
-        of: Of::All,
+        of: Of::Latents,
         is: "on [0, 1] it is a Beta",
         parameters: "an interval [l, u] is l + (u - l) * {N} where {N} stands",
         arguments: &[],
         lines: &["{x} ~ Beta(1, 1)"],
+    },
+    Instead {
+        names: &["Uniform", "Unif"],
+        of: Of::Data,
+        is: "between its bounds it is a Beta",
+        parameters: "from {lower} to {upper}; the density is then that of the place between them",
+        arguments: &["lower", "upper"],
+        lines: &["data {N}_unit{S} : unit = {placed}", "{N}_unit{S} ~ Beta(1, 1)"],
     },
     Instead {
         names: &["Geometric", "Geom"],
@@ -257,28 +273,64 @@ const TABLE: &[Instead] = &[
         lines: &["{N}_rate{S} ~ Gamma({shape}, rate = {scale})", "{x} ~ Exponential({N}_rate{S})"],
     },
     Instead {
-        names: &["AsymmetricLaplace", "SkewDoubleExponential"],
+        names: &["AsymmetricLaplace"],
         of: Of::All,
         is: "it is a mixture of Normals over an exponential",
-        parameters: "here of the quantile q = 0.3 with scale 1; {N}_skew is (1 - 2 q) / (q (1 - q)), {N}_spread 2 / (q (1 - q))",
-        arguments: &[],
+        parameters: "about the quantile q = {quantile}, which is {mean}, with scale {scale}; {N}_skew is (1 - 2 q) / (q (1 - q)), {N}_spread 2 / (q (1 - q))",
+        arguments: &["mean", "scale", "quantile"],
         lines: &[
-            "const {N}_skew = (1 - 2 * 0.3) / (0.3 * (1 - 0.3))",
-            "const {N}_spread = 2 / (0.3 * (1 - 0.3))",
-            "{N}_part{S} ~ Exponential(1)",
-            "{x} ~ Normal({N}_skew * {N}_part{S}, var = {N}_spread * {N}_part{S})",
+            "const {N}_skew = (1 - 2 * {quantile}) / ({quantile} * (1 - {quantile}))",
+            "const {N}_spread = 2 / ({quantile} * (1 - {quantile}))",
+            "{N}_part{S} ~ Exponential(1 / {simple})",
+            "{x} ~ Normal({about}{N}_skew * {N}_part{S}, var = {N}_spread * {by}{N}_part{S})",
+        ],
+    },
+    Instead {
+        names: &["SkewDoubleExponential"],
+        of: Of::All,
+        is: "it is a mixture of Normals over an exponential",
+        parameters: "about the quantile q = {quantile}, which is {mean}, with scale {scale}; {N}_skew is (1 - 2 q) / (q (1 - q)), {N}_spread 2 / (q (1 - q))",
+        arguments: &["mean", "scale", "quantile"],
+        lines: &[
+            "const {N}_skew = (1 - 2 * {quantile}) / ({quantile} * (1 - {quantile}))",
+            "const {N}_spread = 2 / ({quantile} * (1 - {quantile}))",
+            "{N}_part{S} ~ Exponential(2 / {simple})",
+            "{x} ~ Normal({about}{N}_skew * {N}_part{S}, var = {N}_spread / 2 * {by}{N}_part{S})",
         ],
     },
     Instead {
         names: &["SkewNormal"],
         of: Of::All,
         is: "it is a Normal about a half-normal",
-        parameters: "here with a skew part of size 1 and sd 1, about 0",
-        arguments: &[],
-        lines: &["{N}_skew{S} ~ HalfNormal(sd = 1)", "{x} ~ Normal({N}_skew{S}, sd = 1)"],
+        parameters: "with location {mean}, scale {scale} and slant {slant}",
+        arguments: &["mean", "scale", "slant"],
+        lines: &[
+            "const {N}_part = {slant} / sqrt(1 + {slant}^2)",
+            "{N}_skew{S} ~ HalfNormal(sd = 1)",
+            "{x} ~ Normal({about}{by}{N}_part * {N}_skew{S}, var = {squared}(1 - {N}_part^2))",
+        ],
     },
     Instead {
-        names: &["ExGaussian", "ExpModNormal", "EMG", "ExponNorm"],
+        names: &["ExGaussian"],
+        of: Of::All,
+        is: "it is a Normal about an exponential",
+        parameters: "with mean {mean} and sd {scale} of the Normal, and an exponential of mean {delay}",
+        arguments: &["mean", "scale", "delay"],
+        lines: &[
+            "{N}_delay{S} ~ Exponential(mean = {delay})",
+            "{x} ~ Normal({about}{N}_delay{S}, sd = {scale})",
+        ],
+    },
+    Instead {
+        names: &["ExpModNormal"],
+        of: Of::All,
+        is: "it is a Normal about an exponential",
+        parameters: "with mean {mean} and sd {scale} of the Normal, and an exponential of rate {rate}",
+        arguments: &["mean", "scale", "rate"],
+        lines: &["{N}_delay{S} ~ Exponential({rate})", "{x} ~ Normal({about}{N}_delay{S}, sd = {scale})"],
+    },
+    Instead {
+        names: &["EMG", "ExponNorm"],
         of: Of::All,
         is: "it is a Normal about an exponential",
         parameters: "here with rate 1 and sd 1, about 0",
@@ -576,22 +628,22 @@ pub fn in_place_of(statement: &ast::Distribution, observed: bool) -> Option<(&'s
     let all: Vec<&Instead> =
         TABLE.iter().filter(|own| own.of == Of::All || own.of == side).filter(names).collect();
     // Of several ways to give its arguments that of the statement.
-    let told = all.iter().find(|own| given(own, &statement.arguments).is_some());
+    let told = all.iter().find(|own| given(own.arguments, &statement.arguments).is_some());
     let instead = *told.or(all.first())?;
     let target = &statement.target;
     let written = print_reference(target);
     let name = target.name.text.as_str();
     let subscripts = &written[name.len()..];
-    let given = given(instead, &statement.arguments);
+    let given = given(instead.arguments, &statement.arguments);
     let value = |key: &str, default: &str| {
         let found = given.iter().flatten().find(|(own, _)| *own == key);
         found.map_or(default.to_owned(), |(_, text)| text.clone())
     };
     let (scale, simple) =
-        (
-            value("scale", "1"),
-            |text: &str| if text.contains(' ') { format!("({text})") } else { text.to_owned() },
-        );
+        (value("scale", "1"), |text: &str| match text.contains(' ') || text.starts_with('-') {
+            true => format!("({text})"),
+            false => text.to_owned(),
+        });
     let unit = scale == "1";
     let base = simple(&scale);
     let square = if unit { "1".to_owned() } else { format!("{base}^2") };
@@ -607,6 +659,16 @@ pub fn in_place_of(statement: &ast::Distribution, observed: bool) -> Option<(&'s
     } else {
         (format!("{base}^-2"), format!("{base}^-2 * "), format!("(2 * {base}^2)"))
     };
+    let mean = value("mean", "0");
+    let about = if mean == "0" { String::new() } else { format!("{mean} + ") };
+    let (by, squared) =
+        if unit { (String::new(), String::new()) } else { (format!("{base} * "), format!("{square} * ")) };
+    let (lower, upper) = (simple(&value("lower", "0")), simple(&value("upper", "1")));
+    let placed = match (lower.as_str(), upper.as_str()) {
+        ("0", "1") => written.clone(),
+        ("0", upper) => format!("{written} / {upper}"),
+        (lower, upper) => format!("({written} - {lower}) / ({upper} - {lower})"),
+    };
     let fill = |text: &str| {
         text.replace("{x}", &written)
             .replace("{N}", name)
@@ -616,7 +678,16 @@ pub fn in_place_of(statement: &ast::Distribution, observed: bool) -> Option<(&'s
             .replace("{E}", &elements)
             .replace("{i}", &slice(0, "i"))
             .replace("{j}", &slice(1, "j"))
-            .replace("{mean}", &value("mean", "0"))
+            .replace("{mean}", &mean)
+            .replace("{about}", &about)
+            .replace("{by}", &by)
+            .replace("{squared}", &squared)
+            .replace("{quantile}", &value("quantile", "0.3"))
+            .replace("{slant}", &simple(&value("slant", "2")))
+            .replace("{delay}", &value("delay", "1"))
+            .replace("{lower}", &value("lower", "0"))
+            .replace("{upper}", &value("upper", "1"))
+            .replace("{placed}", &placed)
             .replace("{middle}", &simple(&value("middle", "1")))
             .replace("{level}", &simple(&value("level", "0")))
             .replace("{trials}", &simple(&value("trials", "10")))
@@ -667,44 +738,4 @@ fn parts(target: &ast::Reference) -> (String, String, Vec<String>) {
     let bracketed =
         |own: &[String]| if own.is_empty() { String::new() } else { format!("[{}]", own.join(", ")) };
     (bracketed(&plates), format!("{}{}", target.name.text, bracketed(&all)), slices)
-}
-
-/// The arguments of a distribution by their meaning; `None` if that is not clear from their names and their number.
-fn given(instead: &Instead, arguments: &[ast::Argument]) -> Option<Vec<(&'static str, String)>> {
-    let mut found: Vec<(&'static str, String)> = Vec::new();
-    let positional: Vec<&ast::Argument> = arguments.iter().filter(|own| own.name.is_none()).collect();
-    let is_number = |own: &ast::Argument| matches!(own.value.kind, ast::ExpressionKind::Number(..));
-    // A number beside a name: the degrees of freedom, or the mean, whichever comes first elsewhere.
-    let order: &[&'static str] = match positional[..] {
-        [first, second] if instead.arguments == ["dof", "mean", "scale"] => {
-            match (is_number(first), is_number(second)) {
-                (false, true) => &["mean", "dof"],
-                (true, false) => &["dof", "mean"],
-                _ => return None,
-            }
-        }
-        [_, ..] if instead.arguments == BY_NAME => return None,
-        _ if positional.len() <= instead.arguments.len() => instead.arguments,
-        _ => return None,
-    };
-    for (key, argument) in order.iter().zip(&positional) {
-        found.push((*key, print_expression(&argument.value)));
-    }
-    for argument in arguments {
-        let Some(name) = &argument.name else { continue };
-        let is_its = |(key, names): &&(&str, &[&str])| {
-            instead.arguments.contains(key) && names.contains(&name.text.as_str())
-        };
-        let (key, _) = ARGUMENTS.iter().find(is_its)?;
-        if found.iter().any(|(own, _)| own == key) {
-            return None;
-        }
-        found.push((*key, print_expression(&argument.value)));
-    }
-    // A second number that is no probability is a mean, or a rate.
-    let chance = |text: &str| text.parse::<f64>().is_ok_and(|value| value > 0.0 && value < 1.0);
-    if found.iter().any(|(key, text)| *key == "p" && !chance(text)) {
-        return None;
-    }
-    (!found.is_empty()).then_some(found)
 }

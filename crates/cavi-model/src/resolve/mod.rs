@@ -16,6 +16,7 @@ mod inverses;
 mod kernels;
 mod literals;
 mod matrices;
+mod mixture_arguments;
 mod mixtures;
 mod names;
 mod notation;

@@ -5,7 +5,7 @@
 //! the text, else of its labels, else of its data; any two of them that disagree are reported. Parents come before the
 //! axes that are ragged in them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use cavi_algebra::{ArrayId, AxisId, Support, Symbols};
 use cavi_executor::BoundAxis;
@@ -34,6 +34,8 @@ pub(super) struct Axes {
     pub warnings: Vec<String>,
     /// For each array whether a label of its values that its axis does not have is left out.
     pub leaves_out: Vec<bool>,
+    /// The axes whose sizes are asked for, where that is not all of them.
+    asked: Option<BTreeSet<AxisId>>,
 }
 
 /// What is known of one group of an axis (of the whole axis, where it is not ragged).
@@ -82,6 +84,17 @@ pub(super) fn resolve(
     text: &Text<'_>,
     problems: &mut Vec<DataError>,
 ) -> Axes {
+    resolve_asked(symbols, inputs, pieces, (text, None), problems)
+}
+
+/// The same where the sizes of some axes alone are asked for: any other has the size 0 where its size is not known.
+pub(super) fn resolve_asked(
+    symbols: &Symbols,
+    inputs: &Inputs,
+    pieces: &[Piece],
+    (text, asked): (&Text<'_>, Option<BTreeSet<AxisId>>),
+    problems: &mut Vec<DataError>,
+) -> Axes {
     let count = symbols.axes.len();
     let mut axes = Axes {
         bound: vec![BoundAxis::default(); count],
@@ -90,6 +103,7 @@ pub(super) fn resolve(
         lookup: vec![Vec::new(); count],
         warnings: Vec::new(),
         leaves_out: vec![false; symbols.arrays.len()],
+        asked,
     };
     let mut waiting: Vec<AxisId> = (0..count).map(AxisId::from).collect();
     waiting.sort_by_key(|axis| depth(symbols, *axis));
@@ -109,7 +123,7 @@ pub(super) fn resolve(
                 // `--set` replaces what the text says.
                 let name = &symbols.axis(axis).name;
                 let is_set = inputs.set.iter().any(|own| own.name == *name && own.group.is_none());
-                problems.extend((!is_set).then_some(problem));
+                problems.extend((!is_set && axes.is_asked(axis)).then_some(problem));
                 None
             }
         };
@@ -125,6 +139,11 @@ fn depth(symbols: &Symbols, axis: AxisId) -> usize {
 }
 
 impl Axes {
+    /// Whether the size of an axis is asked for.
+    fn is_asked(&self, axis: AxisId) -> bool {
+        self.asked.as_ref().is_none_or(|asked| asked.contains(&axis))
+    }
+
     fn resolve_one(
         &mut self,
         symbols: &Symbols,
@@ -150,12 +169,13 @@ impl Axes {
             let empty = facts.is_empty() && set.is_none() && stated.is_none();
             // A group that no file mentions, where others are mentioned, has no position; nor has an axis that nothing uses.
             let letters = &symbols.axis(axis).letters;
-            let unused = !symbols.arrays.iter().any(|array| {
-                array
-                    .letters
-                    .iter()
-                    .any(|own| symbols.lineage(*own).iter().any(|step| letters.contains(step)))
-            });
+            let unused = !self.is_asked(axis)
+                || !symbols.arrays.iter().any(|array| {
+                    array
+                        .letters
+                        .iter()
+                        .any(|own| symbols.lineage(*own).iter().any(|step| letters.contains(step)))
+                });
             if empty && (unused || (known && path.is_some())) {
                 resolved.push(Resolved { size: 0, labels: None, origin: String::new(), from_one: None });
                 continue;

@@ -125,6 +125,8 @@ pub struct Binding {
     pub left_out: BTreeMap<String, usize>,
     /// Which entries, or units, are held out, by array: how many, and a hash of where they are.
     pub held_out: BTreeMap<String, HeldOutPlaces>,
+    /// What asked for it, as `--heldout` takes it, a file without its name.
+    pub held_out_by: Vec<String>,
     /// Data of which entries are held out as missing ones.
     pub withheld: Vec<ArrayId>,
     /// Whether the data are new rows of an earlier fit, whose factors keep the layout that they had there.
@@ -222,7 +224,8 @@ pub(crate) fn bind_in_part(
         problems.splice(0..0, suspicions::transposed_by_size(symbols, inputs, &pieces, &text));
     }
     stop(&mut problems)?;
-    let ordered = part.again.and_then(|again| again.in_order(symbols, inputs, &pieces, &axes));
+    let ordered = part.again.map(|again| again.in_order(symbols, inputs, &pieces, &axes)).transpose();
+    let ordered = ordered.map_err(|error| vec![error])?.flatten();
     if let Some(inputs) = &ordered {
         axes = axes::resolve(symbols, inputs, &pieces, &text, &mut problems);
         stop(&mut problems)?;

@@ -137,7 +137,8 @@ pub(super) fn read_one(
         (Some(_), Some(_)) | (None, None) => array.letters.clone(),
         (None, Some(_)) => unreachable!("only ragged arrays have groups"),
     };
-    if inputs.transpose.contains(&array.name) {
+    let is_turned = inputs.transpose.contains(&array.name);
+    if is_turned {
         letters.reverse();
     }
     let declared = is_of_values.then(|| declared(array, &letters));
@@ -178,6 +179,7 @@ pub(super) fn read_one(
             is_wide,
             is_named: false,
             unique,
+            is_turned,
             texts,
             declared,
             as_written: true,

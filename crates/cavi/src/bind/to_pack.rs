@@ -1,7 +1,7 @@
 //! The data of a program at their positions, as files give them: what is packed, before anything is hidden, standardised or checked
 //! against its statements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cavi_algebra::{ArrayId, ArrayKind, AxisId, Support, Symbols};
 use cavi_executor::{BoundArray, BoundAxis};
@@ -12,6 +12,7 @@ use cavi_numerics::Numbers;
 use super::compute::SoFar;
 use super::data_error::DataError;
 use super::inputs::Inputs;
+use super::pieces::Piece;
 use super::place::{Columns, Target};
 use super::{axes, components, compute, pieces, place, read_back, stop, suspicions, texts};
 
@@ -44,7 +45,8 @@ pub(crate) fn to_pack(model: &Model, inputs: &Inputs) -> Result<ToPack, Vec<Data
     stop(&mut problems)?;
     let scalars = compute::scalars(symbols, inputs, &[]);
     let text = |axis: AxisId, so_far: SoFar<'_>| compute::text_size(symbols, inputs, &scalars, axis, so_far);
-    let axes = axes::resolve(symbols, inputs, &pieces, &text, &mut problems);
+    let asked = Some(depended_on(symbols, &pieces));
+    let axes = axes::resolve_asked(symbols, inputs, &pieces, (&text, asked), &mut problems);
     stop(&mut problems)?;
     let mut warnings = suspicions::warnings(symbols, inputs, &pieces, &axes);
     let with_latents: Vec<ArrayId> =
@@ -74,6 +76,25 @@ pub(crate) fn to_pack(model: &Model, inputs: &Inputs) -> Result<ToPack, Vec<Data
     }
     let axes = axes.bound.into_iter().zip(axes.labels).collect();
     Ok(ToPack { axes, arrays: placed, texts, read, warnings })
+}
+
+/// The axes on which data that are given depend, with those that these are ragged in and those that their sizes are computed from.
+fn depended_on(symbols: &Symbols, pieces: &[Piece]) -> BTreeSet<AxisId> {
+    let (mut all, mut more) = (BTreeSet::new(), Vec::new());
+    for piece in pieces {
+        let array = symbols.array(piece.array);
+        more.extend(array.letters.iter().map(|letter| symbols.letter(*letter).axis));
+        if let Support::Index(axis) = array.support {
+            more.push(axis);
+        }
+    }
+    while let Some(axis) = more.pop() {
+        if all.insert(axis) {
+            more.extend(symbols.axis(axis).parent);
+            more.extend(compute::sizes_read(symbols, axis));
+        }
+    }
+    all
 }
 
 /// Listed entries in the order of the file, which says in what order latents live at them. One that is not kept is listed as what an

@@ -34,6 +34,13 @@ const PROGRAM: &str = "the program";
 /// The name of the seed.
 const SEED: &str = "--seed";
 
+/// The name of what is held out, and its value where nothing is.
+const HELD_OUT: &str = "--heldout";
+const NOTHING: &str = "none";
+
+/// What `fit.json` calls the hash of the list.
+const HASH: &str = "hash";
+
 impl Identity {
     /// That of a fit of a problem with these settings. Neither the number of threads nor the callback changes a bit.
     pub fn of(problem: &Problem, settings: &Settings) -> Identity {
@@ -47,6 +54,10 @@ impl Identity {
             // Before the data, of which it draws those that are held out.
             (SEED.to_owned(), resolved.seed.to_string()),
         ];
+        // Before the data, which are without it.
+        let held_out = &problem.binding.held_out_by;
+        let held_out = if held_out.is_empty() { NOTHING.to_owned() } else { held_out.join(" ") };
+        facts.push((HELD_OUT.to_owned(), held_out));
         facts.extend(of_data(problem));
         let own = |name: &str, value: String| (name.to_owned(), value);
         facts.extend([
@@ -107,21 +118,22 @@ impl Identity {
 
     /// The facts as JSON.
     pub(super) fn json(&self) -> Value {
+        let facts = self.facts.iter().filter(|(name, value)| name != HELD_OUT || value != NOTHING);
         let fact = |(name, value): &(String, String)| (name.clone(), json!(value));
-        json!({ FACTS: self.facts.iter().map(fact).collect::<Map<_, _>>() })
+        json!({ FACTS: facts.map(fact).collect::<Map<_, _>>() })
     }
 
     /// The first of the facts that another fit does not share, as `--seed is 3 and was 2`.
     pub fn differs_from(&self, stored: &Value) -> Option<String> {
         let told = |name: &str, value: &str, other: Option<&str>| match other {
-            _ if name == PROGRAM || name.starts_with(DATA) || name == "--schedule" || name == "--init" => {
+            _ if [PROGRAM, "--schedule", "--init"].contains(&name) || name.starts_with(DATA) => {
                 format!("{name} is not that of the fit")
             }
             Some(other) => format!("{name} is {value} and was {other}"),
             None => format!("{name} is {value} and was not given"),
         };
         self.facts.iter().find_map(|(name, value)| {
-            let other = stored[FACTS][name].as_str();
+            let other = stored[FACTS][name].as_str().or((name == HELD_OUT).then_some(NOTHING));
             (other != Some(value.as_str())).then(|| told(name, value, other))
         })
     }
@@ -141,7 +153,8 @@ impl Identity {
             .then(|| format!("{SEED} is {} and was {seed}", own(SEED).unwrap_or_default()))
     }
 
-    /// What is stored in a directory of checkpoints; `None` where there is nothing.
+    /// What is stored in a directory of checkpoints; `None` where there is nothing. A file whose facts do not have the hash beside them is damaged; early
+    /// ones have none.
     pub fn read(place: &Path) -> Result<Option<Value>, DataError> {
         let path = place.join(FIT);
         if !path.exists() {
@@ -149,7 +162,8 @@ impl Identity {
         }
         let stored =
             fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str::<Value>(&text).ok());
-        match stored.filter(|stored| stored[FACTS].is_object()) {
+        let is_whole = |stored: &Value| stored[HASH].is_null() || stored[HASH] == json!(of_facts(stored));
+        match stored.filter(|stored| stored[FACTS].is_object() && is_whole(stored)) {
             Some(stored) => Ok(Some(stored)),
             None => Err(DataError::new(format!("`{}` is damaged", path.display()))
                 .help(format!("delete `{}` to start anew", place.display()))),
@@ -160,18 +174,25 @@ impl Identity {
     pub fn begin(&self, place: &Path) -> io::Result<()> {
         fs::create_dir_all(place)?;
         if let Ok(Some(stored)) = Identity::read(place)
-            && stored == self.json()
+            && stored[FACTS] == self.json()[FACTS]
         {
             return Ok(());
         }
         files::clear(place)?;
-        let text = format!("{:#}\n", self.json());
+        let mut stored = self.json();
+        stored[HASH] = json!(of_facts(&stored));
+        let text = format!("{stored:#}\n");
         let fill = |mut file: io::BufWriter<fs::File>| {
             file.write_all(text.as_bytes())?;
             Ok(file)
         };
         files::put(&place.join(FIT), fill, || Ok(()))
     }
+}
+
+/// The hash of the facts of a file.
+fn of_facts(stored: &Value) -> String {
+    hex(fnv1a(FNV_START, stored[FACTS].to_string().as_bytes()))
 }
 
 /// How the name of data begins among the facts.

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use cavi_algebra::{ArrayId, AxisId, BlockId};
+use cavi_executor::shard::memory::{How, one_by_one};
 use cavi_executor::shard::{Part, Passes, Visits, ranges};
 use cavi_executor::{Bound, Digits, Parameters, Sharded, Trouble, Unplanned};
 use cavi_model::Statement;
@@ -282,6 +283,20 @@ impl Context<'_> {
         let sharded = Sharded::memoizing(self.swept, bound, axis, from, precision).map_err(refused)?;
         let shards = batch::shards(shards, sharded.positions());
         Ok(Cut { sharded, axis, shards })
+    }
+
+    /// Refuses mini-batches that cannot be had, before anything is run.
+    ///
+    /// # Errors
+    /// As the fit.
+    pub(super) fn refuse_uncut(&self, how: How<'_>) -> Result<(), FitError> {
+        let bound = &self.binding.bound;
+        let from = cavi_executor::start(self.swept, bound, 0);
+        let cut = self.cut(&from).map_err(|lost| match lost {
+            Lost::Run(error, _) | Lost::Fit(error) => error,
+        })?;
+        let pieces = (cut.axis, cut.shards);
+        one_by_one(self.swept, bound, pieces, how).map_err(|own| self.refused(&own.0)).map(|_| ())
     }
 
     /// The shard that the first pass begins with: the first that has half as many observations as shards have on average.

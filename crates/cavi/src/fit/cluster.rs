@@ -9,8 +9,10 @@ use cavi_executor::plan::plan;
 use cavi_executor::shard::{Cluster, axes};
 use cavi_syntax::Diagnostic;
 
+use super::spread::written;
 use super::{FitError, Resolved, Settings};
 use crate::allocations;
+use crate::batch::Batch;
 use crate::error::Error;
 use crate::prepare::Problem;
 use crate::shards::{SHARDS, Shards};
@@ -21,7 +23,7 @@ impl Problem {
     /// them the largest axis that can be cut, in as many shards as there are processes, and no fewer than a fit has. Nothing is run.
     ///
     /// # Errors
-    /// If there is no plan, or the axis cannot be cut, or it has fewer shards than there are processes.
+    /// If there is no plan, or the axis cannot be cut, or it has fewer shards than there are processes; for mini-batches, which one process visits.
     pub fn plan_over(&self, settings: &Settings, cluster: &Cluster) -> Result<String, Error> {
         let Problem { source, model, equations, binding, .. } = self;
         let schedule = match &settings.schedule {
@@ -32,32 +34,50 @@ impl Problem {
         let swept = allocations::of_fit(equations, rule, &schedule);
         let swept = swept.as_ref().unwrap_or(equations);
         let asked = settings.shards.clone().unwrap_or(Shards::Largest);
-        let refused = |why: String| {
-            let wrong = Diagnostic::error("E0617", format!("`--shards {asked}` cannot be had: {why}"));
-            FitError::Wrong(vec![wrong.help("name another axis, or fewer processes")]).of(source)
+        let refused = |why: String, help: &str| {
+            let written = written(settings.shards.as_ref());
+            let wrong = Diagnostic::error("E0617", format!("{written}: {why}"));
+            FitError::Wrong(vec![wrong.help(help)]).of(source)
         };
-        let of_plan = |own: Unplanned| refused(own.0);
+        if let Some(own @ Batch::Axis(_)) = &settings.batch {
+            let why = format!("`--batch {own}` visits shards one after another");
+            return Err(refused(why, "leave one of the two out"));
+        }
         let (axis, shards) = match &asked {
-            Shards::Largest => (axes(swept, &binding.bound, settings.precision).map_err(of_plan)?[0].0, None),
+            Shards::Largest => {
+                let of_plan = |own: Unplanned| refused(own.0, "fit it by one process, in one piece");
+                (axes(swept, &binding.bound, settings.precision).map_err(of_plan)?[0].0, None)
+            }
             Shards::Axis { axis, shards } => {
                 let place = model.symbols.axes.iter().position(|own| own.name == *axis);
-                let place = place.map(AxisId::from);
-                (place.ok_or_else(|| refused("the program has no such axis".to_owned()))?, *shards)
+                let why = || "the program has no such axis with these data".to_owned();
+                (place.map(AxisId::from).ok_or_else(|| refused(why(), "name another axis"))?, *shards)
             }
         };
         let name = &swept.symbols.axis(axis).name;
-        let processes = cluster.processes;
-        let shards = shards.unwrap_or(SHARDS.max(processes as u64));
-        let shards = usize::try_from(shards).unwrap_or(usize::MAX).min(binding.bound.size(axis).max(1));
-        if shards < processes {
-            return Err(refused(format!(
-                "axis `{name}` is cut into {}, and there are {processes} processes, each of which needs one",
-                counted(shards, "shard")
-            )));
-        }
         let plan = plan(swept, &binding.bound, settings.precision)
             .map_err(|own| FitError::Unplanned(own.0).of(source))?;
-        let cost = plan.spread_cost(swept, &schedule, axis).map_err(&refused)?;
+        let uncut = |why: String| {
+            refused(format!("axis `{name}` cannot be cut into shards: {why}"), "name another axis")
+        };
+        let cost = plan.spread_cost(swept, &schedule, axis).map_err(uncut)?;
+        let (processes, positions) = (cluster.processes, binding.bound.size(axis).max(1));
+        let shards = shards.unwrap_or(SHARDS.max(processes as u64));
+        let shards = usize::try_from(shards).unwrap_or(usize::MAX).min(positions);
+        if shards < processes {
+            let why = format!(
+                "axis `{name}` is cut into {}, and there are {processes} processes, each of which needs one",
+                counted(shards, "shard")
+            );
+            let help = match positions >= processes {
+                true => format!("`--shards {name}={processes}`, or fewer processes"),
+                false => format!(
+                    "fewer processes, at most one for each of the {} of `{name}`; or name an axis that has more",
+                    counted(positions, "position")
+                ),
+            };
+            return Err(refused(why, &help));
+        }
         let mut text = format!(
             "a sweep with its bound, predicted: axis {name} in {shards} shards, {} a process, {}\n",
             counted(cluster.threads, "thread"),

@@ -6,8 +6,9 @@ use cavi_executor::Unplanned;
 use cavi_executor::shard::memory::of_bound;
 use cavi_model::Model;
 
-use super::{FitError, Resolved, Settings};
+use super::{Context, FitError, Resolved, Settings};
 use crate::allocations;
+use crate::batch::Batch;
 use crate::compile::Compiled;
 use crate::error::Error;
 use crate::prepare::Problem;
@@ -22,7 +23,7 @@ const FIRST: usize = 9;
 /// precision and threads are those of the settings, else of the program. Nothing is run.
 ///
 /// # Errors
-/// If there is no plan.
+/// If there is no plan; for shards and mini-batches that a fit refuses, as the fit does.
 pub fn plan(problem: &Problem, settings: &Settings) -> Result<String, Error> {
     let Problem { source, model, equations, binding, restated, .. } = problem;
     let schedule = match &settings.schedule {
@@ -37,6 +38,25 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<String, Error> {
         .collect();
     let unplanned = |unplanned: Unplanned| FitError::Unplanned(unplanned.0).of(source);
     let swept = swept.as_ref().unwrap_or(equations);
+    let resolved = Resolved::of(settings, model);
+    if resolved.shards.is_some() || resolved.batch != Batch::Off {
+        let phase = super::phase(equations, &schedule, rule);
+        let (schedule, spread, warmups) = (schedule.clone(), None, Vec::new());
+        let mut context = Context {
+            swept,
+            problem,
+            model,
+            equations,
+            binding,
+            settings,
+            phase,
+            resolved,
+            schedule,
+            spread,
+            warmups,
+        };
+        context.refuse_pieces().map_err(|error| error.of(source))?;
+    }
     let plan = cavi_executor::plan::plan(swept, &binding.bound, settings.precision).map_err(unplanned)?;
     let (bound, threads) = (&binding.bound, settings.threads.max(1));
     let sweeps = Resolved::of(settings, model).sweeps;

@@ -6,12 +6,21 @@
 use cavi_algebra::AxisId;
 use cavi_executor::reduce::{Exchange, all_bytes, of_first};
 use cavi_executor::shard::axes;
+use cavi_executor::shard::memory::{How, in_step};
 use cavi_executor::{Spread, Unplanned};
 use cavi_syntax::Diagnostic;
 
 use super::{Context, FitError};
 use crate::batch::Batch;
 use crate::shards::{SHARDS, Shards};
+
+/// What cannot be had: the shards that are asked for, or those that several processes need.
+pub(super) fn written(asked: Option<&Shards>) -> String {
+    match asked {
+        Some(asked) => format!("`--shards {asked}` cannot be had"),
+        None => "a fit over several processes cannot be had".to_owned(),
+    }
+}
 
 /// What the first process says, to all; without others it is what this one says.
 pub(super) fn as_first(others: Option<&dyn Exchange>, own: bool) -> bool {
@@ -63,6 +72,28 @@ impl Context<'_> {
         Shards::Axis { axis, shards: Some(spread.shards.min(positions) as u64) }
     }
 
+    /// Refuses shards and mini-batches that cannot be had of this program with these data, before anything is run.
+    ///
+    /// # Errors
+    /// As the fit.
+    pub(super) fn refuse_pieces(&mut self) -> Result<(), FitError> {
+        self.spread = self.spread_of()?;
+        self.warmups = self.prepared(&mut Vec::new());
+        let (bound, precision) = (&self.binding.bound, self.settings.precision);
+        let (threads, sweeps) = (self.settings.threads.max(1), self.resolved.sweeps);
+        let how = How { precision, schedule: &self.schedule, threads, sweeps };
+        if let Some(spread) = &self.spread {
+            let warm = self.warmups.iter().map(|own| &own.equations);
+            for equations in warm.chain([self.swept]) {
+                in_step(equations, bound, spread, how).map_err(|own| self.unplanned(own))?;
+            }
+        }
+        if self.is_batched() {
+            self.refuse_uncut(how)?;
+        }
+        Ok(())
+    }
+
     /// What all processes have, unless one of them cannot.
     ///
     /// # Errors
@@ -86,16 +117,16 @@ impl Context<'_> {
 
     /// Why sweeps cannot be spread.
     pub(super) fn unspread(&self, asked: &Shards, why: &str, help: &str) -> FitError {
-        let written = match &self.settings.shards {
-            Some(_) => format!("`--shards {asked}` cannot be had"),
-            None => "a fit over several processes cannot be had".to_owned(),
-        };
+        let written = written(self.settings.shards.as_ref().map(|_| asked));
         FitError::Wrong(vec![Diagnostic::error("E0617", format!("{written}: {why}")).help(help)])
     }
 
     /// The same of a plan.
     pub(super) fn unplanned(&self, own: Unplanned) -> FitError {
-        let help = "name another axis, fewer processes, or leave it out: the fit then runs in one piece";
+        let help = match self.settings.others {
+            Some(_) => "name another axis, fewer processes, or leave it out: the fit then runs in one piece",
+            None => "name another axis, or leave it out: the fit then runs in one piece",
+        };
         match &self.spread {
             None => FitError::Unplanned(own.0),
             Some(_) => self.unspread(self.settings.shards.as_ref().unwrap_or(&Shards::Largest), &own.0, help),

@@ -28,6 +28,7 @@ mod predict;
 mod request;
 mod rest;
 pub mod rows;
+mod scorable;
 mod total;
 mod units;
 
@@ -170,7 +171,8 @@ pub(crate) struct Split {
 /// Binds a program to its data without what is to be held out: entries of these data may then be missing.
 ///
 /// # Errors
-/// Everything that [`crate::bind::bind()`] and [`prepare`] refuse; arrays that cannot be held out, with the reason.
+/// Everything that [`crate::bind::bind()`] and [`prepare`] refuse; arrays that cannot be held out, and those of which no fit has a score as far as that is
+/// known beforehand, with the reason.
 pub fn bind(
     compiled: Compiled,
     inputs: &Inputs,
@@ -192,7 +194,10 @@ pub fn bind_by(
     given_totals: bool,
 ) -> Result<(Problem, HeldOut), Error> {
     let part = Part { seed, ..Part::default() };
-    bind_part_by(compiled, inputs, requests, &part, given_totals)
+    let (problem, held) = bind_part_by(compiled, inputs, requests, &part, given_totals)?;
+    // A fit takes long, and this is known before it.
+    scorable::refuse_unscored(&problem, &held, seed)?;
+    Ok((problem, held))
 }
 
 /// As [`bind_by`], where more is known of the data.
@@ -224,6 +229,8 @@ pub(crate) fn bind_part_by(
     let part = Part { hide: &hide, frozen: None, ..*part };
     let Split { mut problem, mut held, .. } = bind_split(compiled, inputs, &part, &ways, None)?;
     held.given_totals = given_totals;
+    problem.binding.held_out_by = requests.iter().map(Request::to_string).collect();
+    problem.binding.held_out_by.sort();
     for own in &held.parts {
         let name = &problem.model.symbols.array(own.array).name;
         if let Some(named) = own.named.as_ref().filter(|named| named.left_out > 0) {

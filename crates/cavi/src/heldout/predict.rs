@@ -32,6 +32,7 @@ use super::batch::{Batch, Place, Target, Value, World};
 use super::classes::Weights;
 use super::draws::{Source, is_certain};
 use super::mixture::Predicted;
+use super::scorable::{IMPLICIT, TOO_MANY};
 use crate::bind::{Existing, Hidden};
 use crate::means::mean;
 use crate::prepare::EntryAxis;
@@ -52,7 +53,7 @@ const MOST_NUMBERS: usize = 1 << 26;
 /// Entries evaluated at once.
 pub(super) const CHUNK: usize = 512;
 /// More entries than these are not written out to be scored one by one.
-const LARGEST: usize = 1 << 26;
+pub(super) const LARGEST: usize = 1 << 26;
 
 /// How well the held-out part of an array is predicted.
 #[derive(Clone, Debug, PartialEq)]
@@ -172,18 +173,13 @@ impl Predictor<'_> {
     pub(super) fn predict(&self, hidden: &Hidden) -> Result<Predicted, Box<Diagnostic>> {
         let statement = self.model.statement_of(hidden.array).expect("what is held out has a statement");
         let array = self.model.symbols.array(hidden.array);
-        let refuse = |reason: &str| {
-            let message = format!("`{}` cannot be scored: {reason}", array.name);
-            let help =
-                format!("leave `{}` whole: the fit, its bound and its posterior need no score", array.name);
-            Box::new(Diagnostic::error("E0902", message).at(statement.span, "in this statement").help(help))
-        };
+        let refuse = |reason: &str| self.unscored(statement, reason);
         let mut copy = self.copy(statement).map_err(|reason| refuse(&reason))?;
         let given = Self::given_of_scored(hidden);
         if self.reads_implicit(statement, &copy, given) || self.has_implicit_factor(hidden.array) {
             let written_out = self.written_out.get_or_init(|| self.write_out());
             let Some((equations, parameters)) = written_out else {
-                return Err(refuse("it reads a latent that is implicit, and has no factor of q of its own"));
+                return Err(refuse(IMPLICIT));
             };
             let threads = Threads::new(self.threads.count());
             let other = Predictor { equations, parameters, threads, written_out: OnceLock::new(), ..*self };
@@ -193,9 +189,7 @@ impl Predictor<'_> {
         let written_out;
         let hidden = match hidden.with_zeros && !matches!(kind, Kind::Unit | Kind::Rate) {
             true => {
-                written_out = self
-                    .with_zeros(statement, kind, hidden)
-                    .ok_or_else(|| refuse("it has too many entries"))?;
+                written_out = self.with_zeros(statement, kind, hidden).ok_or_else(|| refuse(TOO_MANY))?;
                 &written_out
             }
             false => hidden,

@@ -1,5 +1,7 @@
 //! What is to be held out of which array, as `--heldout` says it.
 
+use std::fmt;
+
 use cavi_algebra::ArrayKind;
 use cavi_model::{Model, Statement};
 
@@ -38,6 +40,23 @@ pub(super) enum Asking {
     Draw(Draw),
     Chosen(Vec<(Option<String>, Chosen)>),
     Files(Vec<(Option<String>, Source)>),
+}
+
+impl fmt::Display for Request {
+    /// As `--heldout` takes it; a file, of which the entries count, without its name.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some(group) = &self.group {
+            write!(f, "[{group}]")?;
+        }
+        match &self.what {
+            Asked::Share(share) => write!(f, "={share}"),
+            Asked::Rows(share) => write!(f, "=rows:{share}"),
+            Asked::Last(by) => write!(f, "=last:{by}"),
+            Asked::Fold(Fold { number, of }) => write!(f, "=fold {number} of {of}"),
+            Asked::File(_) => f.write_str("=FILE"),
+        }
+    }
 }
 
 impl Request {

@@ -112,6 +112,7 @@ pub fn fit(
     compiled.model.init.retain(kept);
     let part = Part { hide: &hide, ..part };
     let Split { problem, held, dropped } = bind_split(compiled, &inputs, &part, &ways, Some(&shares))?;
+    super::scorable::refuse_unscored(&problem, &held, seed)?;
     let (mut parameters, mut fits) = (Vec::new(), Vec::new());
     for (number, directory) in directories.iter().enumerate() {
         let mut callback = |progress: &Progress| {

@@ -68,6 +68,17 @@ impl<'m> RowAxes<'m> {
         Ok(RowAxes { model, axes })
     }
 
+    /// The axes of rows as [`RowAxes::of`] has them; of data whose rows and columns are of one axis this one.
+    pub fn first_of_data(model: &'m Model) -> RowAxes<'m> {
+        RowAxes::of(model).unwrap_or_else(|_| {
+            let symbols = &model.symbols;
+            let observed = model.statements.iter().filter(|statement| statement.observed);
+            let first = observed.filter_map(|own| symbols.array(own.target).letters.first());
+            let above = first.flat_map(|letter| symbols.lineage(*letter));
+            RowAxes { model, axes: above.map(|letter| symbols.letter(letter).axis).collect() }
+        })
+    }
+
     /// Whether an axis is one of rows, or ragged in one.
     pub fn is_row(&self, axis: AxisId) -> bool {
         let parents = std::iter::successors(Some(axis), |axis| self.model.symbols.axis(*axis).parent);

@@ -39,8 +39,17 @@ impl Reader<'_> {
             Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
         };
         let labels = index.values.chunks(axes.len().max(1)).map(entry).collect::<Result<_, _>>()?;
-        let lineage = |axis: &AxisId| super::lineage(symbols, *axis).rev();
-        let names = axes.iter().flat_map(lineage).map(|axis| symbols.axis(axis).name.clone()).collect();
+        let names = own.letters.iter().zip(&axes).flat_map(|(letter, axis)| {
+            let above = super::lineage(symbols, *axis).rev().map(|axis| symbols.axis(axis).name.clone());
+            let mut names: Vec<String> = above.collect();
+            // Of two columns along one axis the letters tell which is which.
+            let is_repeated = axes.iter().filter(|other| *other == axis).count() > 1;
+            if let (true, Some(last)) = (is_repeated, names.last_mut()) {
+                last.clone_from(&symbols.letter(*letter).name);
+            }
+            names
+        });
+        let names = names.collect();
         Ok(Some(Listed { names, labels }))
     }
 

@@ -48,6 +48,11 @@ impl EntryAxis {
         let of_latent = || self.latents.iter().find(|(own, _)| *own == array).map(|(_, order)| order.clone());
         of_data.or_else(of_latent).unwrap_or_else(|| (0..self.coordinates.len()).collect())
     }
+
+    /// Whether several coordinates are of one axis, as the two nodes of an edge: their letters tell them apart.
+    pub(crate) fn is_repeated(&self, axis: AxisId) -> bool {
+        self.coordinates.iter().filter(|other| **other == axis).count() > 1
+    }
 }
 
 /// The problem over the listed entries where latents live at them; `None` where none does.
