@@ -319,8 +319,8 @@ fn requests(texts: &[String]) -> Result<Vec<Request>, Failure> {
 /// An error of a fit, with a note where a part of the data was held out of it.
 fn explain_part(error: Error, held_out: bool) -> Failure {
     let about_the_fit = error.kind() == Kind::Wrong && !matches!(error, Error::Data(_) | Error::File(_));
-    // That entries cannot be hidden says so itself.
-    let explained = error.code() == "E0901";
+    // That entries cannot be hidden, or scored, says so itself.
+    let explained = ["E0901", "E0902"].contains(&error.code());
     match Failure::from(error) {
         Failure::Wrong(message) if held_out && about_the_fit && !explained => {
             Failure::Wrong(message + WITHOUT_A_PART)

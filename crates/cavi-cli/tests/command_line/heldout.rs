@@ -617,6 +617,7 @@ fn what_cannot_be_scored_is_refused_before_the_fit() {
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("E0902") && message.contains("`y` cannot be scored"), "{message}");
+    assert!(!message.contains("note: a part of the data was held out"), "{message}");
     assert!(!message.contains("sweep") && !directory.join("o").exists(), "{message}");
     // What can be scored of the same program is.
     let line = "fit own.cavi --data w=w.csv --data y=y.csv --heldout w=0.2 --sweeps 2 --out o --quiet";
