@@ -93,6 +93,12 @@ impl Options {
             ("elbo_every", found.elbo_every),
             ("restarts", found.restarts.unwrap_or(1)),
         ];
+        if found.threads > MOST_THREADS {
+            let threads = found.threads;
+            return Err(UsageError::new_err(format!(
+                "threads={threads}: expected a whole number from 1 to {MOST_THREADS}"
+            )));
+        }
         match numbers.iter().find(|(_, number)| *number == 0) {
             None => Ok(found),
             Some((name, _)) => {
@@ -190,6 +196,9 @@ fn unexpected(name: &str, value: &Bound<'_, PyAny>) -> PyErr {
         (false, Ok(_)) => PyTypeError::new_err(format!("{name}: a value of this type is not expected here")),
     }
 }
+
+/// A larger number of threads is taken for a typing mistake.
+const MOST_THREADS: usize = 1024;
 
 /// As many threads as the machine runs at once.
 pub fn all_threads() -> usize {

@@ -142,6 +142,11 @@ def test_an_exception_of_the_callback_goes_on_to_the_caller():
         cavi.fit("hpf", y=COUNTS, taste=3, sweeps=10_000, tol=0, callback=callback)
 
 
+def test_a_number_of_threads_that_no_machine_has_is_refused():
+    with pytest.raises(cavi.UsageError, match="threads=5000: expected a whole number from 1 to 1024"):
+        cavi.fit("hpf", y=COUNTS, taste=3, sweeps=4, threads=5000)
+
+
 def test_an_interrupt_ends_a_fit_at_once_and_other_threads_run():
     running, counted = threading.Event(), []
 

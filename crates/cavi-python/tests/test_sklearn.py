@@ -205,6 +205,12 @@ def test_the_units_of_a_mixture_are_carried_over():
     assert distances.min(axis=1).max() < 0.3
 
 
+def test_rows_of_which_nothing_can_be_scored_are_told():
+    model = PoissonFactorization(n_components=2, max_iter=5, random_state=0).fit(np.eye(4) + 1)
+    with pytest.raises(ValueError, match="nothing of X can be scored"):
+        model.score(np.zeros((3, 4)))
+
+
 def test_after_fit_the_rows_begin_anew():
     model = NMF(3, random_state=0).fit(COUNTS)
     with pytest.warns(cavi.CaviWarning, match="begins anew"):

@@ -1,7 +1,7 @@
 //! A column of a table that describes the positions of an axis: joined by labels or by order.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cavi_files::{
     Categories, Content, Dimension, Lines, ReadOptions, Values, Wanted, format_number, split_column,
@@ -21,7 +21,12 @@ pub struct Column {
     pub values: Vec<String>,
     /// Where the rows stand in a file.
     pub lines: Option<Lines>,
+    /// The table, whose other columns may hold labels.
+    pub file: Option<PathBuf>,
 }
+
+/// So many columns of a table are looked at for labels.
+const COLUMNS: usize = 100;
 
 impl Column {
     /// Reads a column of a table, by its name or by its number from 1. `what` is the option or line that asks for it, for messages.
@@ -42,12 +47,14 @@ impl Column {
                 ids: dense.passed_over.first().map(|own| entries(&own.entries)),
                 values: texts(dense.values),
                 lines: dense.lines,
+                file: Some(file.to_owned()),
             }),
             Content::Long(long) => Ok(Column {
                 labels: long.positions.first().map(entries),
                 ids: None,
                 values: long.values.map_or_else(Vec::new, |(_, values)| texts(values)),
                 lines: Some(long.lines),
+                file: Some(file.to_owned()),
             }),
             Content::Coordinates(_) | Content::Documents(_) => {
                 let message = format!("`{what}`: `{}` is no table", file.display());
@@ -71,12 +78,13 @@ impl Column {
 
     /// The value at each of these labels; `None` of a table of other things.
     ///
-    /// They are joined by label where a table has labels, or another first column most of whose entries are labels of the axis; else by order where
+    /// They are joined by label where a table has labels, or another column most of whose entries are labels of the axis; else by order where
     /// the numbers agree. Labels 0, 1, ... in order may be those of an axis without labels: there the labels of a table count only if most of
     /// them are among these. A label that stands twice with one value is one.
     ///
     /// # Errors
-    /// In words, a label that stands twice with two values, or rows that are numbered from 1 in another order.
+    /// In words, a label that stands twice with two values, rows that are numbered from 1 in another order, or labels that are those of the axis but for
+    /// zeros in front.
     pub fn along(&self, labels: &[String]) -> Result<Option<Vec<&str>>, String> {
         let is_counted = labels.iter().enumerate().all(|(place, label)| *label == place.to_string());
         let of_axis: BTreeSet<&str> = labels.iter().map(String::as_str).collect();
@@ -90,7 +98,26 @@ impl Column {
         };
         let own = self.labels.as_deref().filter(|own| if is_counted { is_join(own) } else { known(own) > 0 });
         let other = || self.ids.as_deref().filter(|own| is_join(own));
-        let Some(key) = own.or_else(other) else {
+        let elsewhere = match own.or_else(other) {
+            None if !is_counted => self.column_of(&is_join),
+            _ => None,
+        };
+        let Some(key) = own.or_else(other).or(elsewhere.as_deref()) else {
+            let plain = |own: &str| own.trim_start_matches('0').to_owned();
+            let of_axis: BTreeMap<String, &String> =
+                labels.iter().map(|label| (plain(label), label)).collect();
+            let keys = [&self.labels, &self.ids].into_iter().flatten();
+            for key in keys.filter(|_| !is_counted) {
+                let both = |own: &&String| own.len() > 1 && of_axis.contains_key(&plain(own));
+                if let Some(first) = key.iter().find(both)
+                    && 2 * key.iter().filter(both).count() > key.len()
+                {
+                    return Err(format!(
+                        "its label `{first}` is `{}` along the axis: write both with the same zeros in front",
+                        of_axis[&plain(first)]
+                    ));
+                }
+            }
             let is_by_order = self.labels.is_none() || is_counted;
             return Ok((is_by_order && labels.len() == self.values.len())
                 .then(|| self.values.iter().map(String::as_str).collect()));
@@ -124,6 +151,14 @@ impl Column {
         }
         let value = |label: &String| places.get(label.as_str()).map_or("", |row| self.values[*row].as_str());
         Ok(Some(labels.iter().map(value).collect()))
+    }
+
+    /// The first column of the table by which it can be joined.
+    fn column_of(&self, is_join: &dyn Fn(&[String]) -> bool) -> Option<Vec<String>> {
+        let file = self.file.as_deref()?;
+        let columns = cavi_files::head(file, None).ok()?.columns.into_iter().take(COLUMNS);
+        let mut keys = columns.filter_map(|own| Column::read("", file, &own.name).ok()).map(|own| own.values);
+        keys.find(|key| key.len() == self.values.len() && is_join(key))
     }
 
     /// Where a row stands.
@@ -181,6 +216,9 @@ mod tests {
         // Rows that are numbered from 1 are in this order, or it is not known in which.
         check(&column(&["1", "2", "3"]), &counted, &["third", "first", "second"]);
         assert!(column(&["3", "1", "2"]).along(&texts(&counted)).is_err_and(|own| own.contains("from 1")));
+        // Zeros in front that one of the two lacks are told.
+        let said = column(&["10", "11", "12"]).along(&texts(&["010", "011", "012"])).unwrap_err();
+        assert!(said.contains("`10` is `010`"), "{said}");
     }
 
     #[test]

@@ -271,9 +271,10 @@ impl Declared {
         axes.extend(into.filter(|into| !axes.iter().any(|axis| axis == into)).map(str::to_owned));
         let mut letters: Vec<String> = Vec::new();
         for axis in &axes {
-            // The first of the name's own letters that nothing has; the array has its name.
-            let free =
-                |letter: &String| !letters.contains(letter) && *letter != self.name && !axes.contains(letter);
+            // The first of the name's own letters that nothing has; the array has its name, and `q` is a word of the language.
+            let free = |letter: &String| {
+                !letters.contains(letter) && *letter != self.name && *letter != "q" && !axes.contains(letter)
+            };
             let own = axis.chars().map(|own| own.to_ascii_lowercase().to_string()).find(free);
             let numbered = || (1..).map(|number| format!("l{number}")).find(|letter| free(letter));
             letters.push(own.or_else(numbered).expect("there are more numbers than letters"));

@@ -204,3 +204,28 @@ fn the_largest_entries_of_a_computed_name_are_those_of_its_draws() {
     assert!(said.contains("has no latent `b`") && said.contains("`cavi sample o b` draws it"), "{said}");
     let (_, _) = shown(&directory, &["sample", "o", "b", "--out", "s"]);
 }
+
+/// Known classes are joined by the column that has the labels of the axis, wherever it stands in the table.
+#[test]
+fn known_classes_are_joined_by_the_column_with_the_labels() {
+    let directory = scratch("found_joined");
+    let program = "axis person[p]\naxis item[j]\naxis class[k] = 2\ndata x[p, j] : real\npi[:k] ~ Dirichlet(1)\nm[k, j] ~ Normal(0, sd = 5)\n\
+        z[p] ~ Categorical(pi)\nx[p, j] ~ Normal(m[z[p], j], sd = 1)\nreport {\n  compare z with known.csv:class\n}\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    let class = |person: usize| person * 7 % 3 % 2;
+    let mut data = "person,a,b,c\n".to_owned();
+    let mut known = "sex,class,person\n".to_owned();
+    for person in 0..20 {
+        let far = if class(person) == 0 { -3.0 } else { 3.0 };
+        data += &format!("id{person},{},{},{}\n", far + 0.1 * person as f64 % 0.5, far, -far);
+        // In another order.
+        let other = (person * 3 + 5) % 20;
+        known += &format!("{},c{},id{other}\n", ["f", "m"][other % 2], class(other));
+    }
+    fs::write(directory.join("x.csv"), data).unwrap();
+    fs::write(directory.join("known.csv"), known).unwrap();
+    let line = "fit m.cavi --data x=x.csv --restarts 5 --seed 1 --out o --progress none";
+    let output = cavi(&directory, &line.split_whitespace().collect::<Vec<_>>());
+    let shown = text(&output.stdout);
+    assert!(shown.contains("adjusted Rand index 1.000"), "{shown}{}", text(&output.stderr));
+}

@@ -383,3 +383,34 @@ fn a_cut_table_is_told_once() {
         "error: d.csv, line 3: found 2 fields; expected 3, as in the first line\n"
     );
 }
+
+/// Numbers of trials that are listed, of which what is not listed is 0, beside successes: the evidence of a rate of each row, `prod C(n, y) B(1 + sum y, 1 + sum (n - y))`.
+#[test]
+fn trials_that_are_listed_have_the_evidence_of_all_of_them() {
+    let directory = scratch("same_data_trials");
+    let program = |absent: &str| {
+        format!(
+            "axis a[i]\naxis b[j]\ndata y[i, j] : count, absent = {absent}\ndata n[i, j] : count, absent = 0\n\
+             p[i] ~ Beta(1, 1)\ny[i, j] ~ Binomial(n[i, j], p = p[i])\n"
+        )
+    };
+    let cells = [("u", "s", 3, 10), ("u", "t", 2, 8), ("v", "s", 1, 5), ("v", "t", 1, 6)];
+    let table = cells
+        .iter()
+        .fold("a,b,y,n\n".to_owned(), |table, (a, b, y, n)| table + &format!("{a},{b},{y},{n}\n"));
+    fs::write(directory.join("f.csv"), table).unwrap();
+    let ln_factorial = |n: u32| (1..=n).map(|own| f64::from(own).ln()).sum::<f64>();
+    let choose = |n: u32, y: u32| ln_factorial(n) - ln_factorial(y) - ln_factorial(n - y);
+    // `B(1 + a, 1 + b) = a! b! / (a + b + 1)!`
+    let beta = |a: u32, b: u32| ln_factorial(a) + ln_factorial(b) - ln_factorial(a + b + 1);
+    let coefficients: f64 = cells.iter().map(|(_, _, y, n)| choose(*n, *y)).sum();
+    let exact = coefficients + beta(5, 13) + beta(2, 9);
+    for absent in ["NA", "0"] {
+        fs::write(directory.join("m.cavi"), program(absent)).unwrap();
+        run(&directory, "fit m.cavi --data y=f.csv --data n=f.csv --out o --force --quiet");
+        let summary = fs::read(directory.join("o/summary.json")).unwrap();
+        let summary: serde_json::Value = serde_json::from_slice(&summary).unwrap();
+        let elbo = summary["elbo"].as_f64().unwrap();
+        assert!((elbo - exact).abs() < 1e-9, "{absent}: {elbo} {exact}");
+    }
+}

@@ -209,6 +209,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Growing, Ba
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         scored = self.fit_.score({self._data: self._read(X)}, seed=SEED_OF_ROWS, threads=_threads(self.n_jobs))
+        if scored["per_unit"] is None:
+            raise ValueError("nothing of X can be scored: no row has an entry of which a half could be hidden, such as a count above 0")
         # The density of numbers that the program divided by a scale is that of the quotients.
         if "log_scale" in scored and scored["n_scored"]:
             return float((float(scored["log_predictive"]) - float(scored["log_scale"])) / scored["n_scored"])

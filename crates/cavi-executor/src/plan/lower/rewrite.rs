@@ -570,7 +570,10 @@ fn is_listed(factor: &Factor, atom: &Atom) -> bool {
     }
 }
 
-/// Whether a function of what is left where an entry is not listed is a finite number.
+/// Whether a function of what is left where an entry is not listed is a finite number. What is subtracted may leave nothing of it, as trials less
+/// successes where no trial is listed.
 fn finite_at(function: Function, zero: &Sum) -> bool {
-    !(zero.is_zero() && matches!(function, Function::Log | Function::LogGamma))
+    let has_pole = matches!(function, Function::Log | Function::LogGamma | Function::Digamma);
+    let may_be_none = || zero.is_zero() || zero.terms.iter().any(|term| term.coefficient.0 < 0.0);
+    !(has_pole && may_be_none())
 }
