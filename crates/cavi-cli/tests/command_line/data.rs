@@ -669,3 +669,16 @@ fn what_a_computed_entry_comes_from_is_named() {
     assert!(said.contains("the data `y` is NaN at y[s1, a]"), "{said}");
     assert!(said.contains("the program computes `y`, here from x[s1, a] = 0 and size[s1] = 0"), "{said}");
 }
+
+/// Nothing that is measured has a 0 in front: a first column of such codes holds labels, under a name that says nothing.
+#[test]
+fn codes_with_zeros_in_front_are_labels() {
+    let directory = scratch("data_codes");
+    fs::write(directory.join("m.cavi"), "axis row[n]\naxis column[j]\ndata x[n, j] : real\nm[j] ~ Normal(0, sd = 10)\nx[n, j] ~ Normal(m[j], sd = 1)\n")
+        .unwrap();
+    fs::write(directory.join("x.csv"), "plot,a,b\n0003,2.2,1.3\n0022,3.6,1.8\n0107,1.6,2.8\n").unwrap();
+    let output = cavi(&directory, &["fit", "m.cavi", "--data", "x=x.csv", "--out", "o", "--quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(directory.join("o/axes/row.txt")).unwrap(), "0003\n0022\n0107\n");
+    assert_eq!(fs::read_to_string(directory.join("o/axes/column.txt")).unwrap(), "a\nb\n");
+}

@@ -84,7 +84,11 @@ fn a_table_whose_key_has_another_name_is_not_joined_by_order() {
             "`--columns beds=clinic:who`",
         ],
     );
-    check_refused(&directory, &run("y.csv", "zeros.csv"), &["column `nr` has labels of `clinic`"]);
+    check_refused(
+        &directory,
+        &run("y.csv", "zeros.csv"),
+        &["lacks the label `1`", "`01` of zeros.csv may be this clinic"],
+    );
     check_refused(&directory, &run("from_0.csv", "positions.csv"), &["column `nr` has labels of `clinic`"]);
     let twice = ["twice.csv", "`A` stands in line 4 and in line 5", "`name`", "`clinic`"];
     check_refused(&directory, &run("named.csv", "twice.csv:beds"), &twice);

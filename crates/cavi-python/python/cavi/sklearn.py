@@ -205,7 +205,11 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Growing, Ba
         return self.fit(X, y).transform(X)
 
     def score(self, X, y=None):
-        """Log probability of one half of each row given the other, for one unit of data; of real numbers the log density in their units."""
+        """Log probability of one half of each row given the other, for one unit of data; of real numbers the log density in their units.
+
+        Entries are scored one by one: of real numbers the sum is that of their marginal log densities, and no joint density of a row. Of data that
+        are 0 for the most part as many zeros are scored as other entries: there models are compared by ``elbo_``.
+        """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         scored = self.fit_.score({self._data: self._read(X)}, seed=SEED_OF_ROWS, threads=_threads(self.n_jobs))

@@ -16,7 +16,7 @@ pub(super) mod order;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use cavi_algebra::{ArrayId, AxisId, LetterId};
+use cavi_algebra::{ArrayId, AxisId, LetterId, Support};
 use cavi_executor::BoundArray;
 use cavi_files::Wanted;
 use rand::Rng;
@@ -173,6 +173,9 @@ pub(super) fn hide(
     }
     Ok(hidden)
 }
+
+/// Beside so many times as many zeros as entries are listed, as many of both are no sample of the table.
+const FEW_ZEROS: usize = 4;
 
 /// An entry of an array and its value.
 type Entry = (Vec<u32>, f64);
@@ -389,6 +392,7 @@ impl Split<'_> {
         let (numbers, rows) = self.numbered(&observed);
         let mut chosen = vec![false; observed.len()];
         let mut zeros: Vec<Entry> = Vec::new();
+        let listed = observed.len();
         for (row, units) in rows {
             let exact = share * units.len() as f64;
             // In a row of few entries the fraction is rounded at random. In all data together it is rounded to the
@@ -404,9 +408,30 @@ impl Split<'_> {
         }
         let held =
             observed.into_iter().zip(numbers).filter(|(_, number)| chosen[*number]).map(|(entry, _)| entry);
+        let note = self.few_zeros(zeros.len(), listed);
         let mut held: Vec<Entry> = held.chain(zeros).collect();
         held.sort_by(|left, right| left.0.cmp(&right.0));
-        self.hidden(held, None)
+        let mut hidden = self.hidden(held, None);
+        hidden.notes.extend(note);
+        hidden
+    }
+
+    /// That so many zeros stand for many more than entries are listed: a score of both then says little of how well most zeros are predicted.
+    fn few_zeros(&self, zeros: usize, listed: usize) -> Option<String> {
+        let all = self.target.cells()?.saturating_sub(listed);
+        let name = &self.target.array.name;
+        let is_whole = self.observed().iter().all(|(_, value)| value.fract() == 0.0);
+        let count = match is_whole && self.target.array.support == Support::Nonnegative {
+            true => {
+                format!("; declared as `count`, the units of `{name}` are split, and all zeros are scored")
+            }
+            false => String::new(),
+        };
+        (zeros > 0 && all > FEW_ZEROS * listed).then(|| {
+            format!(
+                "of `{name}` as many zeros are scored as listed entries, {zeros} of {all}: where most of the table is 0, models of it are compared by their ELBO{count}"
+            )
+        })
     }
 
     /// So many observed zeros of a row, no two alike; all where there are fewer.

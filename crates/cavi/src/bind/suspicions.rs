@@ -163,11 +163,16 @@ fn plain(label: &str) -> String {
     label.chars().filter(|own| own.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The label that is this one but for case, blanks and punctuation.
+/// The label that is this one but for case, blanks and punctuation, or of digits for zeros in front.
 pub(super) fn same_but_for_writing<'a>(label: &str, labels: &[&'a str]) -> Option<&'a str> {
     // Signs and points of numbers are no punctuation.
     let is_number = |label: &str| label.trim().parse::<f64>().is_ok();
-    let written = |label: &str| if is_number(label) { label.trim().to_owned() } else { plain(label) };
+    let is_whole = |label: &str| label.bytes().all(|own| own.is_ascii_digit());
+    let written = |label: &str| match label.trim() {
+        digits if is_whole(digits) && digits.len() > 1 => digits.trim_start_matches('0').to_owned(),
+        number if is_number(number) => number.to_owned(),
+        _ => plain(label),
+    };
     let own = written(label);
     labels.iter().copied().find(|other| !own.is_empty() && *other != label && written(other) == own)
 }

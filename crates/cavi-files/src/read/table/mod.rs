@@ -193,7 +193,7 @@ impl<'a> Table<'a> {
         }
         let mut records = self.records()?;
         while let Some(field) = records.next_first()? {
-            if !field.is_number_or_missing() {
+            if !field.is_number_or_missing() || is_code(&field.text()) {
                 return Ok(true);
             }
         }
@@ -217,6 +217,10 @@ impl<'a> Table<'a> {
             match field.cell() {
                 // A missing entry, or an empty line.
                 Some(number) if number.is_nan() => {}
+                Some(_) if is_code(&field.text()) => {
+                    others += 1;
+                    are_decimals = false;
+                }
                 Some(number) => numbers.push(number),
                 None => {
                     others += 1;
@@ -279,6 +283,12 @@ impl Table<'_> {
         let (Some(found), None) = (named.next(), named.next()) else { return Ok(None) };
         Ok(can_be_labels(self, found)?.then_some(found))
     }
+}
+
+/// Whether digits are a code, such as `0041`: nothing that is measured or counted has a 0 in front.
+fn is_code(text: &str) -> bool {
+    let text = text.trim();
+    text.len() > 1 && text.starts_with('0') && text.bytes().all(|own| own.is_ascii_digit())
 }
 
 /// Whether no entry of a column is empty or stands twice.
