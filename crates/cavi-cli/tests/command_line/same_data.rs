@@ -414,3 +414,60 @@ fn trials_that_are_listed_have_the_evidence_of_all_of_them() {
         assert!((elbo - exact).abs() < 1e-9, "{absent}: {elbo} {exact}");
     }
 }
+
+/// A row of weight m is m rows, for the means of rows and columns beside a score too: each of these has an effect of its own.
+#[test]
+fn rows_of_weight_have_the_means_of_the_rows_they_stand_for() {
+    let directory = scratch("same_data_means");
+    let program = |kind: &str, weight: &str, statement: &str| {
+        format!("axis row[n]\naxis col[j]\ndata x[n, j] : {kind}, absent = NA\n{weight}m[j] ~ {statement}\n")
+    };
+    let cell = |row: usize, col: usize| (row * 5 + col * 3 + row * col) % 7;
+    let weight = |row: usize| 1 + row * 3 % 4;
+    let kinds = [
+        ("real", "Normal(0, sd = 3)\nx[n, j] ~ Normal(m[j], sd = 1)"),
+        ("count", "Gamma(2, rate = 1)\nx[n, j] ~ Poisson(m[j])"),
+        ("binary", "Beta(1, 1)\nx[n, j] ~ Bernoulli(m[j])"),
+    ];
+    for (kind, statement) in kinds {
+        let value = |own: usize| if kind == "binary" { own % 2 } else { own };
+        fs::write(directory.join("w.cavi"), program(kind, "data w[n] : multiplicity\n", statement)).unwrap();
+        fs::write(directory.join("e.cavi"), program(kind, "", statement)).unwrap();
+        let header = "row,a,b,c\n";
+        let (mut whole, mut each) = (header.to_owned(), header.to_owned());
+        let (mut held, mut held_each, mut weights) =
+            ("row,col\n".to_owned(), "row,col\n".to_owned(), "row,w\n".to_owned());
+        for row in 0..9 {
+            let cells: Vec<String> = (0..3).map(|col| value(cell(row, col)).to_string()).collect();
+            let cells = cells.join(",");
+            writeln!(whole, "r{row},{cells}").unwrap();
+            writeln!(weights, "r{row},{}", weight(row)).unwrap();
+            let hidden = (row % 2 == 0).then(|| ["a", "b", "c"][row % 3]);
+            hidden.iter().for_each(|col| writeln!(held, "r{row},{col}").unwrap());
+            for copy in 0..weight(row) {
+                writeln!(each, "r{row}_{copy},{cells}").unwrap();
+                hidden.iter().for_each(|col| writeln!(held_each, "r{row}_{copy},{col}").unwrap());
+            }
+        }
+        for (name, text) in [
+            ("x.csv", &whole),
+            ("e.csv", &each),
+            ("xh.csv", &held),
+            ("eh.csv", &held_each),
+            ("weights.csv", &weights),
+        ] {
+            fs::write(directory.join(name), text).unwrap();
+        }
+        let means = |line: &str| {
+            run(&directory, line);
+            let summary = fs::read(directory.join("o/summary.json")).unwrap();
+            let summary: serde_json::Value = serde_json::from_slice(&summary).unwrap();
+            summary["heldout_baselines"]["x"]["means"]["per_unit"].as_f64().expect("the means have a score")
+        };
+        let of_weight = means(
+            "fit w.cavi --data x=x.csv --data w=weights.csv --heldout x=xh.csv --out o --force --quiet",
+        );
+        let of_each = means("fit e.cavi --data x=e.csv --heldout x=eh.csv --out o --force --quiet");
+        assert!((of_weight - of_each).abs() < 1e-9, "{kind}: {of_weight} {of_each}");
+    }
+}

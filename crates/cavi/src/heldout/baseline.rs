@@ -168,6 +168,11 @@ impl Predictor<'_> {
         }
         let weights = self.weights_of_given(part.copy, statement, hidden)?;
         let margins = Margins::of(symbols, self.bound, self.entries, hidden.array, weights)?;
+        let margins =
+            match self.entries.iter().any(|own| own.data.iter().any(|member| member.array == hidden.array)) {
+                true => margins,
+                false => margins.copied(&RowWeights::of_statement(symbols, self.bound, statement)),
+            };
         let log_factorial = |count: f64| functions::apply(Function::LogGamma, &[count + 1.0]);
         match (part.kind, statement.family.prediction()) {
             (Kind::Rate, _) if self.given_totals => {

@@ -24,6 +24,7 @@ use super::unflat;
 use crate::bind::Existing;
 use crate::prepare::EntryAxis;
 use crate::rank::pair;
+use crate::rows::RowWeights;
 
 /// Cells beyond this are not gone through one by one.
 const CELLS: usize = 1 << 24;
@@ -42,6 +43,8 @@ pub(super) struct Margins<'a> {
     margins: Vec<Margin>,
     /// Of rows of weight, how often each observed entry counts, in the order of [`Margins::visit`].
     weights: Option<Vec<f64>>,
+    /// For each position of each margin how many positions it stands for, each with an effect of its own: a row of weight m is m rows.
+    copies: Effects,
 }
 
 /// A margin.
@@ -106,7 +109,8 @@ impl<'a> Margins<'a> {
         let array = symbols.array(id);
         let shape = bound.shape(symbols, id);
         let existing = Existing::of(symbols, &bound.axes, array);
-        let mut own = Margins { existing, data: bound.array(id), shape, margins: Vec::new(), weights };
+        let data = bound.array(id);
+        let mut own = Margins { existing, data, shape, margins: Vec::new(), weights, copies: Vec::new() };
         own.refuse_too_many()?;
         let observed = own.count();
         // An entry of a pair counts at two positions.
@@ -162,6 +166,30 @@ impl<'a> Margins<'a> {
             }
         }
         Ok(own)
+    }
+
+    /// How many rows each row stands for, by multiplicities along one dimension; 1 where nothing is said.
+    pub fn copied(mut self, rows: &RowWeights<'_>) -> Margins<'a> {
+        let of = |margin: &Margin| {
+            let mut copies = vec![1.0; margin.size];
+            let side = &margin.sides[0];
+            let along = rows.part(|own| !own.is_empty() && own.iter().all(|own| *own == side.dimension));
+            for position in 0..self.shape.get(side.dimension).copied().unwrap_or(0) {
+                let own =
+                    side.of.as_ref().map_or(Some(position), |of| of.get(position).map(|own| *own as usize));
+                if let Some(copies) = own.and_then(|own| copies.get_mut(own)) {
+                    *copies = along.at(|_| position);
+                }
+            }
+            copies
+        };
+        self.copies = self.margins.iter().map(of).collect();
+        self
+    }
+
+    /// How many positions a position of a margin stands for.
+    fn copies(&self, margin: usize, position: usize) -> f64 {
+        self.copies.get(margin).map_or(1.0, |own| own[position])
     }
 
     /// Whether entries that are not listed are observed zeros.
@@ -329,8 +357,9 @@ impl<'a> Rates<'a> {
                 let (sums, _) = margins.exposures(&factors);
                 let is_pair = margins.margins[number].sides.len() > 1;
                 let own = factors[number].iter_mut().zip(&sums[number]).zip(&counted[number]);
-                for ((factor, sum), counted) in own {
-                    let next = (counted + 0.5) / (mean * sum / *factor + 0.5);
+                for (position, ((factor, sum), counted)) in own.enumerate() {
+                    let half = 0.5 * margins.copies(number, position);
+                    let next = (counted + half) / (mean * sum / *factor + half);
                     let next = if is_pair { (next * *factor).sqrt() } else { next };
                     change = change.max((next / *factor - 1.0).abs());
                     *factor = next;
@@ -368,12 +397,17 @@ impl<'a> Odds<'a> {
     pub fn of(margins: Margins<'a>) -> Odds<'a> {
         let ones: Effects = margins.margins.iter().map(|margin| vec![1.0; margin.size]).collect();
         let ((counted, all), (counts, count)) = (margins.totals(), margins.exposures(&ones));
-        let log_odds = |ones: f64, count: f64| {
-            cavi_numerics::special::ln((ones + 0.5) / (count - ones + 0.5).max(f64::MIN_POSITIVE))
+        let log_odds = |ones: f64, count: f64, copies: f64| {
+            let half = 0.5 * copies;
+            cavi_numerics::special::ln((ones + half) / (count - ones + half).max(f64::MIN_POSITIVE))
         };
-        let own = log_odds(all, count);
-        let differences = counted.iter().zip(&counts).map(|(ones, counts)| {
-            ones.iter().zip(counts).map(|(ones, count)| log_odds(*ones, *count) - own).collect()
+        let own = log_odds(all, count, 1.0);
+        let differences = counted.iter().zip(&counts).enumerate().map(|(margin, (ones, counts))| {
+            let pairs = ones.iter().zip(counts).enumerate();
+            let of = |(position, (ones, count)): (usize, (&f64, &f64))| {
+                log_odds(*ones, *count, margins.copies(margin, position)) - own
+            };
+            pairs.map(of).collect()
         });
         Odds { differences: differences.collect(), all: own, margins }
     }
@@ -428,7 +462,15 @@ impl<'a> Normals<'a> {
             squares[own.column(last, place)] += square;
             all += square;
         });
-        let fitted = 1.0 + counts.iter().flatten().map(|count| count / (count + 1.0)).sum::<f64>();
+        let copies = |margin: usize, position: usize| own.margins.copies(margin, position);
+        let fitted_of = |(margin, counts): (usize, &Vec<f64>)| {
+            let each = counts.iter().enumerate().map(|(position, count)| {
+                let copies = copies(margin, position);
+                if count + copies > 0.0 { copies * count / (count + copies) } else { 0.0 }
+            });
+            each.sum::<f64>()
+        };
+        let fitted = 1.0 + counts.iter().enumerate().map(fitted_of).sum::<f64>();
         if count <= fitted || all == 0.0 {
             return Err("rows and columns leave nothing to explain");
         }
@@ -447,21 +489,27 @@ impl<'a> Normals<'a> {
     /// The effects by conjugate gradients. With `A e` the sum of effects at each observed entry and `W` how often it counts, they solve
     ///
     /// ```text
-    /// (A' W A + I) e = A' W (x - m)
+    /// (A' W A + C) e = A' W (x - m)
     /// ```
     ///
-    /// in units of the diagonal, `n + 1`. Effects in turn, each given the others, would be slow, since those of two margins change places with each other
+    /// with the numbers C of positions that each stands for, 1 but for rows of weight, in units of the diagonal, `n + c`. Effects in turn, each given the others, would be slow, since those of two margins change places with each other
     /// without a change of their sums. One product with the matrix goes once through the entries.
     ///
     /// # Source
     /// Golub and Van Loan, Matrix Computations, 2013, algorithm 11.5.1.
     fn least_squares(&self, counts: &Effects) -> Effects {
         let zeros = || -> Effects { counts.iter().map(|own| vec![0.0; own.len()]).collect() };
+        let copies = |margin: usize, position: usize| self.margins.copies(margin, position);
         let in_units = |own: &Effects| -> Effects {
-            let of = |(own, counts): (&Vec<f64>, &Vec<f64>)| {
-                own.iter().zip(counts).map(|(own, count)| own / (count + 1.0)).collect()
+            let of = |(margin, (own, counts)): (usize, (&Vec<f64>, &Vec<f64>))| {
+                let each = own.iter().zip(counts).enumerate();
+                let unit = |(position, (own, count)): (usize, (&f64, &f64))| {
+                    let diagonal = count + copies(margin, position);
+                    if diagonal > 0.0 { own / diagonal } else { 0.0 }
+                };
+                each.map(unit).collect()
             };
-            own.iter().zip(counts).map(of).collect()
+            own.iter().zip(counts).enumerate().map(of).collect()
         };
         let dot = |one: &Effects, other: &Effects| -> f64 {
             one.iter().flatten().zip(other.iter().flatten()).map(|(one, other)| one * other).sum()
@@ -489,7 +537,10 @@ impl<'a> Normals<'a> {
             }
             let mut product =
                 sums(&|place, _| margins.iter().zip(&direction).map(|(own, of)| own.sum(of, place)).sum());
-            add(&mut product, 1.0, &direction);
+            for (margin, (product, direction)) in product.iter_mut().zip(&direction).enumerate() {
+                let pairs = product.iter_mut().zip(direction).enumerate();
+                pairs.for_each(|(position, (product, own))| *product += copies(margin, position) * own);
+            }
             let step = square / dot(&direction, &product);
             add(&mut effects, step, &direction);
             add(&mut residual, -step, &product);
