@@ -682,3 +682,25 @@ fn codes_with_zeros_in_front_are_labels() {
     assert_eq!(fs::read_to_string(directory.join("o/axes/row.txt")).unwrap(), "0003\n0022\n0107\n");
     assert_eq!(fs::read_to_string(directory.join("o/axes/column.txt")).unwrap(), "a\nb\n");
 }
+
+/// Among answers from 1 to 5 a 99 or a -9 is most likely none; ids of many kinds may be what they are.
+#[test]
+fn codes_of_missing_answers_are_told() {
+    let directory = scratch("data_answer_codes");
+    fs::write(
+        directory.join("m.cavi"),
+        "axis person[n]\naxis answer[a]\ndata x[n] : index answer, absent = NA\np[:a] ~ Dirichlet(1)\nx[n] ~ Categorical(p)\n",
+    )
+    .unwrap();
+    for (code, is_told) in [("99", true), ("-9", true), ("6", false), ("9", false)] {
+        let rows = (0..20).map(|row| {
+            format!("p{row},{}\n", if row == 7 { code.to_owned() } else { (row % 5 + 1).to_string() })
+        });
+        fs::write(directory.join("x.csv"), format!("person,x\n{}", rows.collect::<String>())).unwrap();
+        let output =
+            cavi(&directory, &["fit", "m.cavi", "--data", "x=x.csv", "--out", "o", "--force", "--quiet"]);
+        let said = text(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(said.contains("it may stand for a missing value"), is_told, "{code}: {said}");
+    }
+}

@@ -12,6 +12,9 @@ pub(super) fn warning(symbols: &Symbols, piece: &Piece) -> Option<String> {
     let array = symbols.array(piece.array);
     let is_amount =
         matches!(array.support, Support::Real | Support::Positive | Support::Nonnegative | Support::Count);
+    if array.kind == ArrayKind::Data && matches!(array.support, Support::Index(_)) {
+        return warning_of_labels(piece, &array.name);
+    }
     if array.kind != ArrayKind::Data || !is_amount {
         return None;
     }
@@ -36,6 +39,40 @@ pub(super) fn warning(symbols: &Symbols, piece: &Piece) -> Option<String> {
             array.name
         )
     })
+}
+
+/// Labels of so many kinds are codes of answers or classes; more of them are ids.
+const MOST_CODES: usize = 30;
+
+/// The same of index data whose labels are whole numbers: one of nines alone, or the only one below 0.
+fn warning_of_labels(piece: &Piece, name: &str) -> Option<String> {
+    let values = match &piece.content {
+        Content::Dense(dense) => &dense.values,
+        Content::Long(long) => &long.values.as_ref()?.1,
+        Content::Coordinates(_) | Content::Documents(_) => return None,
+    };
+    let Values::Text(labels) = values else { return None };
+    if labels.names.len() > MOST_CODES {
+        return None;
+    }
+    let of_label = |label: &String| label.trim().parse::<i32>().ok().map(f64::from);
+    let whole: Vec<f64> = labels.names.iter().map(of_label).collect::<Option<_>>()?;
+    let (low, high) = range(&whole, None)?;
+    let is_code = |own: &f64| {
+        let Some((least, greatest)) = range(&whole, Some(*own)) else { return false };
+        let gap = if *own < least { least - own } else { own - greatest };
+        is_of_nines(*own) && gap > greatest - least || *own < 0.0 && least >= 0.0
+    };
+    let code = [low, high].into_iter().find(is_code)?;
+    let place = whole.iter().position(|own| *own == code)?;
+    let count = labels.codes.iter().filter(|own| **own as usize == place).count();
+    let (least, greatest) = range(&whole, Some(code))?;
+    let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
+    Some(format!(
+        "{}: the label {code} stands {times}, and all others are from {least} to {greatest}: it may stand for a missing value\n  help: \
+         write `NA` or nothing in its place, with `absent = NA` in the declaration of `{name}`",
+        piece.name(),
+    ))
 }
 
 /// What a table says of whose labels one is `NA`: a missing label where R or pandas wrote the table, and a label like any other here.
