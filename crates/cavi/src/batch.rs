@@ -10,7 +10,7 @@ use cavi_syntax::Diagnostic;
 use crate::fit::Settings;
 use crate::shards::axis_and_shards;
 
-/// As many shards, unless told otherwise; fewer where a shard would have fewer than [`POSITIONS`] positions.
+/// As many shards, unless told otherwise; fewer where a shard would have fewer than 16 positions.
 pub const SHARDS: u64 = 16;
 
 /// What all share follows from few positions in the first pass, and from fewer than these too little.
