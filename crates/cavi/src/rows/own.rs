@@ -75,17 +75,18 @@ pub(crate) fn fit_own(
         matches!(first.support, Support::Index(_) | Support::Binary)
     };
     if is_new && blocks.len() > 1 && blocks.iter().any(is_class) {
-        settings.given = higher(problem, &settings)?.or(settings.given);
+        settings.given = higher(problem, &settings).or(settings.given);
     }
     let fit = crate::fit::fit(problem, &settings, callback)?;
     Ok((fit.parameters.clone(), Some(fit)))
 }
 
-/// Where a fit ends whose first sweep goes backwards, if that is higher than where it ends as it is. A fit that fails is none.
-fn higher(problem: &Problem, settings: &Settings) -> Result<Option<Given>, Error> {
-    let quietly = |settings: &Settings| -> Result<Option<Fit>, Error> {
-        let fit = crate::fit::fit(problem, settings, &mut |_| Control::Continue)?;
-        Ok(Some(fit).filter(|fit| !fit.interrupted && fit.failure.is_none()))
+/// Where a fit ends whose first sweep goes backwards, if that is higher than where it ends as it is. A trial that fails is none: what is
+/// wrong with the rows the fit says that follows.
+fn higher(problem: &Problem, settings: &Settings) -> Option<Given> {
+    let quietly = |settings: &Settings| {
+        let fit = crate::fit::fit(problem, settings, &mut |_| Control::Continue).ok()?;
+        Some(fit).filter(|fit| !fit.interrupted && fit.failure.is_none())
     };
     // What starts as usual is none of the rows' own.
     let started = settings.given.iter().flat_map(|given| &given.blocks).map(Option::is_some);
@@ -100,14 +101,11 @@ fn higher(problem: &Problem, settings: &Settings) -> Result<Option<Given>, Error
         checkpoints: None,
         ..settings.clone()
     };
-    let Some(first) = quietly(&backwards)? else { return Ok(None) };
+    let first = quietly(&backwards)?;
     let again = Settings { given: Some(reached(&first)), checkpoints: None, ..settings.clone() };
-    let (Some(own), Some(other)) =
-        (quietly(&Settings { checkpoints: None, ..settings.clone() })?, quietly(&again)?)
-    else {
-        return Ok(None);
-    };
-    Ok((other.run().elbo > own.run().elbo).then(|| reached(&other)))
+    let own = quietly(&Settings { checkpoints: None, ..settings.clone() })?;
+    let other = quietly(&again)?;
+    (other.run().elbo > own.run().elbo).then(|| reached(&other))
 }
 
 /// The items of a schedule, as far as they update such blocks.
