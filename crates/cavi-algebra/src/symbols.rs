@@ -179,6 +179,8 @@ pub struct Absent {
     pub zero: bool,
     /// An unlisted entry (or, with `zero`, a listed NaN) was not observed.
     pub missing: bool,
+    /// The declaration has no missing entry: those that are missing were held out.
+    pub withheld: bool,
 }
 
 /// Which entries of a square array exist.

@@ -243,7 +243,8 @@ pub(crate) fn pair(array: &Array) -> Option<(usize, usize)> {
 pub(crate) fn is_seen(array: &Array, data: &BoundArray, shape: &[usize], place: &[usize]) -> bool {
     let (value, seen) = data.entry(shape, place);
     let is_amount = matches!(array.support, Support::Count | Support::Binary | Support::Nonnegative);
-    let zero_is_nothing = array.absent.zero || is_amount && !array.absent.missing;
+    let is_whole = !array.absent.missing || array.absent.withheld;
+    let zero_is_nothing = array.absent.zero || is_amount && is_whole;
     seen && !(value == 0.0 && zero_is_nothing)
 }
 

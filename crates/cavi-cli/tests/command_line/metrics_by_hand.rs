@@ -199,3 +199,40 @@ fn arrays_without_a_metric_leave_it_to_the_others() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("entries of `lab` are classes"), "{}", text(&output.stderr));
 }
+
+/// Zeros of data that are given as a whole stay candidates where other entries are held out, as those that are not listed do.
+#[test]
+fn zeros_are_candidates_whatever_is_held_out() {
+    let directory = scratch("metrics_zeros");
+    let program = |absent: &str| {
+        format!(
+            "axis row[n]\naxis col[j]\ndata y[n, j] : binary{absent}\np[j] ~ Beta(1, 1)\ny[n, j] ~ Bernoulli(p[j])\n"
+        )
+    };
+    write(
+        &directory,
+        &[
+            ("whole.cavi", &program("")),
+            ("listed.cavi", &program(", absent = 0")),
+            ("whole.csv", "row,a,b,c,d\nr0,1,0,0,1\nr1,1,0,1,1\nr2,0,1,0,1\nr3,1,1,0,0\n"),
+            (
+                "listed.csv",
+                "row,col,y\nr0,a,1\nr0,d,1\nr1,a,1\nr1,c,1\nr1,d,1\nr2,b,1\nr2,d,1\nr3,a,1\nr3,b,1\n",
+            ),
+            ("held.csv", "row,col,y\nr0,a,1\nr1,c,1\n"),
+        ],
+    );
+    for name in ["whole", "listed"] {
+        run(
+            &directory,
+            &format!("fit {name}.cavi --data y={name}.csv --heldout y=held.csv --quiet --out {name}"),
+        );
+        // Probabilities of 3/5, 1/2, 1/5 and 2/3. Of r0 the one held out is a, before b and c, which are 0; of r1 it is c, after b.
+        let found = json(&directory, &format!("score {name} --metrics auc"));
+        let own = ["value", "n"].map(|key| found["metrics"]["y"]["auc"][key].as_f64().unwrap());
+        assert_eq!(own, [0.5, 2.0], "{name}: {found}");
+        let (first, _) = run(&directory, &format!("top {name} --rank col --for row=r0 --unseen"));
+        let ranked: Vec<&str> = first.lines().skip(1).filter_map(|line| line.split(',').nth(2)).collect();
+        assert_eq!(ranked, ["a", "b", "c"], "{name}: {first}");
+    }
+}

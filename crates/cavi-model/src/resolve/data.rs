@@ -194,7 +194,7 @@ impl Resolver<'_> {
                 return;
             }
         }
-        self.symbols.arrays[id.index()].absent = Absent { zero, missing };
+        self.symbols.arrays[id.index()].absent = Absent { zero, missing, withheld: false };
     }
 
     /// A letter among the dimensions of an array, by the letter the declaration has.

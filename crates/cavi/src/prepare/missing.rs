@@ -19,7 +19,8 @@ pub(super) fn restate(problem: &Problem) -> Result<Option<Problem>, Vec<Diagnost
     }
     let mut model = problem.model.clone();
     for id in &changed {
-        model.symbols.arrays[id.index()].absent.missing = true;
+        let absent = &mut model.symbols.arrays[id.index()].absent;
+        (absent.missing, absent.withheld) = (true, true);
     }
     let equations = derive_again(&model).map_err(|errors| {
         let names: Vec<&str> = changed.iter().map(|id| symbols.array(*id).name.as_str()).collect();
