@@ -311,6 +311,12 @@ impl Choice {
                 .collect::<Vec<_>>()
                 .join(" ")
         };
+        if self.below.iter().any(|own| own.standard_error.is_nan()) {
+            return format!(
+                "suggested: {}, which has the best held-out score; of a single unit there is no standard error, so that another value may be as good: hold out more",
+                name(self.suggested)
+            );
+        }
         if self.best == self.suggested {
             return format!(
                 "suggested: {}, which has the best held-out score, and no smaller value is within one standard error",
@@ -462,6 +468,10 @@ mod tests {
         let Choice { best, suggested, below, .. } = suggest(all).unwrap();
         assert_eq!((best, suggested), (2, 1));
         assert!(below[0].value > below[0].standard_error && below[1].value < below[1].standard_error);
+        // Of one unit there is no standard error, and none is spoken of.
+        let one = suggest(vec![of(2.0, &[-1.2]), of(3.0, &[-1.0])]).unwrap();
+        assert_eq!(one.suggested, 1);
+        assert!(one.reason().contains("of a single unit there is no standard error"), "{}", one.reason());
         // A constant is no size: with a mean of -5, three components are still more than two, and alike in score.
         let with = |components: f64, mean: f64| Candidate {
             values: vec![("mean".to_owned(), mean), ("k".to_owned(), components)],

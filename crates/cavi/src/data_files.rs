@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::bind::{DataError, Inputs, LabelSource, SetValue, Source};
 use crate::compile::{FNV_START, fnv1a};
+use crate::heldout::{Asked, Request};
 
 /// The files that inputs name, each with the hash of its bytes, 16 hexadecimal digits: as `summary.json` keeps them. A folder has that of
 /// the names and bytes of its files. What cannot be read has none.
@@ -29,6 +30,42 @@ pub fn hashes(inputs: &Inputs) -> BTreeMap<String, String> {
     });
     let hashed = files.chain(labels).filter_map(|path| Some((path.display().to_string(), of(path)?)));
     hashed.collect()
+}
+
+/// The files that the texts of `--heldout` name, each with the hash of its bytes, as [`hashes`].
+pub(crate) fn held_out(texts: &[String]) -> BTreeMap<String, String> {
+    let requests = texts.iter().filter_map(|text| Request::parse("--heldout", text).ok());
+    let files = requests.filter_map(|own| match own.what {
+        Asked::File(Source::File { path, .. }) => Some(path),
+        Asked::File(_) | Asked::Share(_) | Asked::Rows(_) | Asked::Last(_) | Asked::Fold(_) => None,
+    });
+    files.filter_map(|path| Some((path.display().to_string(), of(&path)?))).collect()
+}
+
+/// Refuses a fit whose held-out files are no longer those that it was scored by, as far as its summary says what these were.
+///
+/// # Errors
+/// Every file that is gone, or has changed.
+pub(crate) fn refuse_changed_held_out(
+    texts: &[String],
+    summary: &Value,
+    directory: &Path,
+) -> Result<(), Vec<DataError>> {
+    let now = held_out(texts);
+    let stored = kept(summary, "heldout_files");
+    let changed = stored.iter().filter(|(path, hash)| now.get(*path) != Some(hash)).map(|(path, _)| {
+        let what = if now.contains_key(path) { "has changed since" } else { "is not there" };
+        DataError::new(format!(
+            "`{path}`, which was held out of the fit in `{}`, {what}",
+            directory.display()
+        ))
+        .possible("the file as it was, at the same path")
+        .help(
+            "fit again with `--heldout`, or put the file back: what is in it was not in the data of the fit",
+        )
+    });
+    let changed: Vec<DataError> = changed.collect();
+    if changed.is_empty() { Ok(()) } else { Err(changed) }
 }
 
 /// The data and constants that inputs hold in memory, each with the hash of its labels and values, 16 hexadecimal digits: as `summary.json` keeps

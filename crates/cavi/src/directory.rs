@@ -63,6 +63,8 @@ pub struct Asked {
     pub fix: Vec<String>,
     /// The files of the data, each with the hash of its bytes.
     pub data_files: BTreeMap<String, String>,
+    /// The files of `--heldout`, each with the hash of its bytes.
+    pub heldout_files: BTreeMap<String, String>,
     /// The data in memory, each with the hash of its labels and values.
     pub data_in_memory: BTreeMap<String, String>,
     /// The seed by which data are held out.
@@ -77,6 +79,7 @@ impl Asked {
         Asked {
             data_files: crate::data_files::hashes(inputs),
             data_in_memory: crate::data_files::in_memory(inputs),
+            heldout_files: crate::data_files::held_out(&self.heldout),
             seed: Some(seed),
             ..self
         }
@@ -322,6 +325,7 @@ impl Summary<'_> {
                 "grow": asked.grow,
                 "fix": asked.fix,
                 "data_files": crate::data_files::json(&asked.data_files),
+                "heldout_files": crate::data_files::json(&asked.heldout_files),
                 "data_in_memory": crate::data_files::json(&asked.data_in_memory),
                 "seed": asked.seed,
                 "demo": asked.demo,

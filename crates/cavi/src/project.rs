@@ -403,6 +403,11 @@ impl Growing {
         let others = growing.iter().skip(1).map(|own| symbols.axis(own.axis).name.clone()).collect();
         match growing.into_iter().next() {
             Some(first) => Ok(Growing { others, ..first }),
+            None if symbols.axes.is_empty() => {
+                Err(DataError::new("there are no new rows: the program has no axis")
+                    .help("`cavi score DIR --data NAME=FILE` says how well the fit predicts other data")
+                    .into())
+            }
             // All reasons, so that each axis has one.
             None => {
                 Err(Error::Program { diagnostics: refused, source: std::sync::Arc::clone(&compiled.source) })

@@ -74,10 +74,10 @@ pub fn open(directory: &Path, given: Option<&Inputs>) -> Result<Reopened, Error>
         let (own, held) = (Some(rows.own().clone()), HeldOut::default());
         return Ok(Reopened { stored, problem: rows.problem, held, parameters, seed, own });
     }
-    let requests: Result<Vec<Request>, DataError> = texts(&stored.summary["settings"]["heldout"])
-        .iter()
-        .map(|text| Request::parse("--heldout", text))
-        .collect();
+    let held_out = texts(&stored.summary["settings"]["heldout"]);
+    data_files::refuse_changed_held_out(&held_out, &stored.summary, directory)?;
+    let requests: Result<Vec<Request>, DataError> =
+        held_out.iter().map(|text| Request::parse("--heldout", text)).collect();
     let given_totals = stored.summary["settings"]["heldout_totals"].as_bool().unwrap_or(false);
     let again = again(&compiled, &inputs, directory)?;
     let part = Part { seed, again: again.as_ref(), ..Part::default() };

@@ -33,6 +33,9 @@ pub fn run(arguments: &CompareArguments) -> Result<(), Failure> {
         let (total, own) = (found.totals[place], found.below[place]);
         let less = match place == best {
             true => "the best".to_owned(),
+            false if own.standard_error.is_nan() => {
+                format!("{:.4} (one unit has no standard error)", own.value)
+            }
             false => format!("{:.4} ({:.4})", own.value, own.standard_error),
         };
         text += &format!("{name:width$}  {total:14.4}  {:10.6}  {less}\n", total / units);

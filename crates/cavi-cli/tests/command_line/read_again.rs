@@ -418,3 +418,34 @@ fn a_label_na_has_to_be_another_word() {
     assert_eq!(fs::read_to_string(directory.join("o/axes/land.txt")).unwrap(), "Namibia\nUS\nDE\n");
     close(&array(&directory, "o/posterior/mu.mean.npy"), &[2.25, 2.5, 1.0]);
 }
+
+/// A fit is scored by what its file of held-out entries had, or not at all.
+#[test]
+fn held_out_files_that_changed_are_told() {
+    let program = "axis row[n]\naxis col[j]\ndata y[n, j] : count, absent = NA\nr[j] ~ Gamma(1, rate = 1)\ny[n, j] ~ Poisson(r[j])\n";
+    let directory = prepared(
+        "held_out_changed",
+        &[
+            ("m.cavi", program),
+            ("y.csv", "row,col,y\na,u,1\na,v,2\nb,u,3\nb,v,4\n"),
+            ("held.csv", "row,col,y\na,u,1\nb,v,4\n"),
+            ("other.csv", "row,col,y\na,u,1\nb,v,9\n"),
+        ],
+    );
+    run(&directory, "fit m.cavi --data y=y.csv --heldout y=held.csv --quiet --out o");
+    run(&directory, "score o");
+    fs::copy(directory.join("other.csv"), directory.join("held.csv")).unwrap();
+    let words = ["`held.csv`, which was held out of the fit in `o`, has changed since"];
+    refused(&directory, "score o", &words);
+    fs::remove_file(directory.join("held.csv")).unwrap();
+    refused(&directory, "score o", &["`held.csv`, which was held out of the fit in `o`, is not there"]);
+}
+
+/// A program without axes has no new rows, which is said.
+#[test]
+fn without_axes_there_are_no_new_rows() {
+    let program = "data y : count\nr ~ Gamma(1, rate = 1)\ny ~ Poisson(r)\n";
+    let directory = prepared("no_axes", &[("m.cavi", program), ("y.csv", "y\n3\n")]);
+    run(&directory, "fit m.cavi --data y=y.csv --quiet --out o");
+    refused(&directory, "project o --data y=y.csv --out p", &["the program has no axis", "cavi score"]);
+}
