@@ -62,6 +62,8 @@ pub struct Coordinates {
     pub shape_is_exact: bool,
     /// The positions: one column a dimension.
     pub indices: Vec<Numbers<u32>>,
+    /// Whether it is known that each entry stands after the one before it, by its positions, the first dimension first.
+    pub ascends: bool,
     /// The values; 1 where the format lists positions only.
     pub values: Numbers<f64>,
     /// The labels of each dimension, one for each position; nothing in formats without labels.
@@ -302,6 +304,7 @@ impl Documents {
             shape,
             shape_is_exact: false,
             indices: vec![rows.into(), self.ids.into()],
+            ascends: false,
             values: self.counts.into(),
             labels: Vec::new(),
             value_labels: None,

@@ -57,6 +57,11 @@ pub fn left_in_memory() -> Option<usize> {
     [of_machine(), of_groups(), of_limits(), of_limit].into_iter().flatten().min()
 }
 
+/// The bytes of memory that have room for pages of files: what the machine and the control groups of the process have. `None` where that is not known.
+pub(crate) fn room_for_files() -> Option<usize> {
+    [of_machine(), of_groups()].into_iter().flatten().min()
+}
+
 /// What [`left`] is the rest of, in words: `2.0 GB are available`.
 pub fn left_in_words() -> String {
     let left = left_in_memory();
@@ -128,14 +133,17 @@ fn of_groups() -> Option<usize> {
     groups.lines().filter_map(of_line).min()
 }
 
-/// What one control group leaves. Pages of files that nobody used for long are given back when they are needed.
+/// What one control group leaves. Pages of files are given back when they are needed, those of a mapped file that is gone through again and again too.
 fn left_in(group: &Path) -> Option<usize> {
     let number = |names: [&str; 2]| names.iter().find_map(|name| read(group.join(name))?.trim().parse().ok());
     let limit: usize = number(["memory.max", "memory.limit_in_bytes"])?;
     let taken: usize = number(["memory.current", "memory.usage_in_bytes"]).unwrap_or(0);
-    let files = read(group.join("memory.stat"))
-        .and_then(|stat| field(&stat, "total_inactive_file").or_else(|| field(&stat, "inactive_file")));
-    Some(limit.saturating_sub(taken.saturating_sub(files.unwrap_or(0))))
+    let stat = read(group.join("memory.stat")).unwrap_or_default();
+    // The second names are those of the group alone, where the first, of the groups below it too, are not told.
+    let of_files = |names: [&str; 2]| names.iter().find_map(|name| field(&stat, name)).unwrap_or(0);
+    let files =
+        of_files(["total_inactive_file", "inactive_file"]) + of_files(["total_active_file", "active_file"]);
+    Some(limit.saturating_sub(taken.saturating_sub(files)))
 }
 
 /// The first word after a name at the beginning of a line, if it is a number.
@@ -186,7 +194,9 @@ mod tests {
         put("memory.max", "1000\n");
         put("memory.current", "400\n");
         assert_eq!(left_in(&group), Some(600));
-        put("memory.stat", "anon 300\ninactive_file 100\n");
+        put("memory.stat", "anon 300\ninactive_file 60\nactive_file 40\n");
+        assert_eq!(left_in(&group), Some(700));
+        put("memory.stat", "inactive_file 1\nactive_file 2\ntotal_inactive_file 80\ntotal_active_file 20\n");
         assert_eq!(left_in(&group), Some(700));
         put("memory.current", "5000\n");
         assert_eq!(left_in(&group), Some(0));

@@ -24,7 +24,10 @@ pub mod starts;
 
 pub mod reduce;
 
-mod ahead;
+pub mod facts;
+
+pub mod pages;
+
 mod allocator;
 mod assignment;
 mod instruction_set;

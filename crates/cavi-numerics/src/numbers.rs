@@ -22,13 +22,20 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use memmap2::{Advice, Mmap};
 
+use crate::facts::{Known, Listed, OfPositions, OfValues};
+use crate::pages;
+
 /// A file that is mapped into memory, read-only.
 #[derive(Debug)]
-pub struct MappedFile(Mmap);
+pub struct MappedFile {
+    map: Mmap,
+    /// Whether it is larger than memory: then pages that were read are given back.
+    is_large: bool,
+}
 
 impl MappedFile {
     /// Maps a file that is open for reading, from its beginning to its end.
@@ -36,34 +43,78 @@ impl MappedFile {
     /// # Errors
     /// As the system says: for what is no file, or where the process has no room in its address space.
     pub fn new(file: &File) -> io::Result<MappedFile> {
+        MappedFile::beyond(file, u64::MAX)
+    }
+
+    /// The same where so many bytes of memory have room for pages of files: pages of a larger file are given back by who has gone through them.
+    ///
+    /// # Errors
+    /// As [`MappedFile::new`].
+    pub fn beyond(file: &File, room: u64) -> io::Result<MappedFile> {
         // SAFETY: the map is private and read-only; that the file stays as it is while it is mapped is what is trusted, see the module.
         let map = unsafe { Mmap::map(file) }?;
         // Passes go from the beginning to the end. A system that has no such advice reads the file all the same.
         let _ = map.advise(Advice::Sequential);
-        Ok(MappedFile(map))
+        let is_large = map.len() as u64 > room;
+        let own = MappedFile { map, is_large };
+        if is_large {
+            pages::begin(own.addresses());
+        }
+        Ok(own)
+    }
+
+    fn addresses(&self) -> Range<usize> {
+        let range = self.map.as_ptr_range();
+        range.start.addr()..range.end.addr()
     }
 
     /// Its bytes.
     pub fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.map
+    }
+}
+
+impl Drop for MappedFile {
+    fn drop(&mut self) {
+        if self.is_large {
+            pages::end(&self.addresses());
+        }
     }
 }
 
 /// A number that a file may hold as it lies in memory: any bits of its size are one.
 pub trait Number: Copy + PartialEq + fmt::Debug + Send + Sync + 'static + sealed::Plain {
+    /// What is known of a list of them that was gone through.
+    type Facts: Listed + Clone + Default + fmt::Debug + Send + Sync + 'static;
+
     /// Adds its bytes, the lowest first.
     fn put(self, bytes: &mut Vec<u8>);
+
+    /// Takes some more of a list into what is known of it.
+    fn see(facts: &mut Self::Facts, more: &[Self]);
 }
 
 impl Number for f64 {
+    type Facts = OfValues;
+
     fn put(self, bytes: &mut Vec<u8>) {
         bytes.extend(self.to_le_bytes());
+    }
+
+    fn see(facts: &mut OfValues, more: &[f64]) {
+        facts.see(more);
     }
 }
 
 impl Number for u32 {
+    type Facts = OfPositions;
+
     fn put(self, bytes: &mut Vec<u8>) {
         bytes.extend(self.to_le_bytes());
+    }
+
+    fn see(facts: &mut OfPositions, more: &[u32]) {
+        facts.see(more);
     }
 }
 
@@ -79,7 +130,7 @@ mod sealed {
 pub struct Numbers<T: Number>(Held<T>);
 
 #[derive(Clone)]
-enum Held<T> {
+enum Held<T: Number> {
     Own(Vec<T>),
     /// Of several readers: a clone is another reader, and no copy.
     Shared(Arc<Vec<T>>),
@@ -89,9 +140,11 @@ enum Held<T> {
 
 /// So many numbers from an address on, which lie there as long as their owner is held.
 #[derive(Clone)]
-struct Lent<T> {
+struct Lent<T: Number> {
     first: *const T,
     length: usize,
+    /// What is known of them, where they were gone through. It goes before their owner does.
+    facts: Option<Arc<Known<T::Facts>>>,
     owner: Arc<dyn Any + Send + Sync>,
 }
 
@@ -114,7 +167,7 @@ impl<T: Number> Numbers<T> {
     /// `first` is aligned and begins `length` numbers that have values. As long as the owner is not dropped, they stay where they are, and
     /// nobody writes to them.
     pub unsafe fn lent(first: *const T, length: usize, owner: Arc<dyn Any + Send + Sync>) -> Numbers<T> {
-        Numbers(Held::Lent(Lent { first, length, owner }))
+        Numbers(Held::Lent(Lent { first, length, owner, facts: None }))
     }
 
     /// The numbers in some bytes of a mapped file, in little-endian order. `None` where these are not all in the file, do not begin at a
@@ -135,6 +188,38 @@ impl<T: Number> Numbers<T> {
     /// Whether they lie in a mapped file.
     pub fn is_mapped(&self) -> bool {
         matches!(&self.0, Held::Lent(own) if own.owner.is::<MappedFile>())
+    }
+
+    /// What is known of them, where they are those of a list that was gone through ([`Numbers::with_facts`]) and that nobody changed since.
+    pub fn facts(&self) -> Option<&T::Facts> {
+        match &self.0 {
+            Held::Lent(own) => own.facts.as_ref().map(|own| &*own.facts),
+            Held::Own(_) | Held::Shared(_) => None,
+        }
+    }
+
+    /// The same with what is known of them, from going through all of them in order by [`Number::see`]. Numbers of the heap may change, and
+    /// keep none.
+    #[must_use]
+    pub fn with_facts(mut self, facts: T::Facts) -> Numbers<T> {
+        if let Held::Lent(own) = &mut self.0 {
+            own.facts = Some(Arc::new(Known::new(own.first.addr(), own.length, facts)));
+        }
+        self
+    }
+
+    /// A number that `of` computes from them and another one, such as a hash that goes on: of a list with facts it is kept, and computed once.
+    pub fn computed(&self, from: u64, of: impl FnOnce(u64, &[T]) -> u64) -> u64 {
+        let Held::Lent(Lent { facts: Some(known), .. }) = &self.0 else { return of(from, self) };
+        let mut kept = known.computed.lock().unwrap_or_else(PoisonError::into_inner);
+        match *kept {
+            Some((own, number)) if own == from => number,
+            _ => {
+                let number = of(from, self);
+                *kept = Some((from, number));
+                number
+            }
+        }
     }
 
     /// They as a slice.
@@ -159,7 +244,8 @@ impl<T: Number> Numbers<T> {
             Held::Lent(own) => {
                 assert!(range.start <= range.end && range.end <= own.length, "a part lies within the whole");
                 let first = own.first.wrapping_add(range.start);
-                Numbers(Held::Lent(Lent { first, length: range.len(), owner: Arc::clone(&own.owner) }))
+                let owner = Arc::clone(&own.owner);
+                Numbers(Held::Lent(Lent { first, length: range.len(), owner, facts: None }))
             }
         }
     }

@@ -1,13 +1,34 @@
-//! Pages that are read soon, asked for before they are read.
+//! Pages of mapped files: asked for before they are read, and given back once they were.
 //!
 //! Who reads a mapped file waits for every page that is not in memory. Asked for beforehand, pages come while others are worked on, so that a pass
 //! takes the time of the disk or of the computation, whichever is longer, and not of both.
+//!
+//! Of a file that is larger than memory the system takes pages back all the time, and has to find out of each whether somebody still reads it.
+//! Pages that the reader gives back himself, many at a time, are taken much faster; they stay in memory as long as there is room.
 
 #![allow(unsafe_code)]
 
+use std::ops::Range;
+use std::sync::{PoisonError, RwLock};
+
+use crate::{Number, Numbers};
+
+/// The addresses of the mapped files that are larger than memory.
+static LARGE: RwLock<Vec<Range<usize>>> = RwLock::new(Vec::new());
+
+/// From here on what was read of a mapped file at these addresses may be given back.
+pub(crate) fn begin(addresses: Range<usize>) {
+    LARGE.write().unwrap_or_else(PoisonError::into_inner).push(addresses);
+}
+
+/// From here on nothing at these addresses is given back: the file is no longer mapped there.
+pub(crate) fn end(addresses: &Range<usize>) {
+    LARGE.write().unwrap_or_else(PoisonError::into_inner).retain(|own| own != addresses);
+}
+
 /// Asks the system for the pages that these numbers lie in. They are those of a mapped file, or in memory, where this does nothing.
 #[cfg(unix)]
-pub(crate) fn ask_for<T>(numbers: &[T]) {
+pub fn ask_for<T>(numbers: &[T]) {
     if numbers.is_empty() {
         return;
     }
@@ -20,6 +41,64 @@ pub(crate) fn ask_for<T>(numbers: &[T]) {
     let _ = unsafe { rustix::mm::madvise(pages, length, rustix::mm::Advice::WillNeed) };
 }
 
+/// Gives back the pages that hold nothing but these numbers, where they lie in a mapped file that is larger than memory. Whoever reads them again
+/// finds what they were.
+#[cfg(target_os = "linux")]
+pub fn give_back<T>(numbers: &[T]) {
+    let page = rustix::param::page_size();
+    let start = numbers.as_ptr().addr().next_multiple_of(page);
+    let end = numbers.as_ptr().addr() + size_of_val(numbers);
+    let end = end - end % page;
+    if start >= end {
+        return;
+    }
+    let large = LARGE.read().unwrap_or_else(PoisonError::into_inner);
+    if !large.iter().any(|own| own.start <= start && end <= own.end) {
+        return;
+    }
+    let pages = numbers.as_ptr().with_addr(start).cast_mut().cast();
+    // SAFETY: whole pages of a private map of a file that nobody writes to, which stays mapped while the lock is held (`end` waits for it):
+    // they are read from the file again, with the same bytes. Where the system does not take the advice, they stay.
+    let _ = unsafe { rustix::mm::madvise(pages, end - start, rustix::mm::Advice::LinuxDontNeed) };
+}
+
 /// Elsewhere pages come when they are needed.
 #[cfg(not(unix))]
-pub(crate) fn ask_for<T>(_: &[T]) {}
+pub fn ask_for<T>(_: &[T]) {}
+
+/// Elsewhere the system takes pages back when it needs them.
+#[cfg(not(target_os = "linux"))]
+pub fn give_back<T>(_: &[T]) {}
+
+/// So many entries are gone through at a time: the next are on their way meanwhile.
+const PART: usize = 1 << 20;
+
+/// Calls `see` with one range of so many entries after another, in order. `lists` says what is done with each list of which the entries are read: those
+/// of the range after it are asked for, and those of the range given back.
+pub fn in_parts(entries: usize, lists: &[&dyn Pages], mut see: impl FnMut(Range<usize>)) {
+    let part = |number: usize| (number * PART).min(entries)..((number + 1) * PART).min(entries);
+    lists.iter().for_each(|own| own.ask_for(part(0)));
+    for number in 0..entries.div_ceil(PART) {
+        lists.iter().for_each(|own| own.ask_for(part(number + 1)));
+        see(part(number));
+        lists.iter().for_each(|own| own.give_back(part(number)));
+    }
+}
+
+/// A list that may lie in a mapped file.
+pub trait Pages {
+    /// Asks for the pages of these entries.
+    fn ask_for(&self, entries: Range<usize>);
+    /// Gives the pages of these entries back.
+    fn give_back(&self, entries: Range<usize>);
+}
+
+impl<T: Number> Pages for Numbers<T> {
+    fn ask_for(&self, entries: Range<usize>) {
+        ask_for(&self[entries]);
+    }
+
+    fn give_back(&self, entries: Range<usize>) {
+        give_back(&self[entries]);
+    }
+}

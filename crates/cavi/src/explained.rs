@@ -23,13 +23,14 @@ use cavi_algebra::{ArrayId, AxisId, Support};
 use cavi_executor::{BoundArray, Parameters};
 use cavi_families::Prediction;
 use cavi_model::Statement;
+use cavi_numerics::pages;
 use smallvec::SmallVec;
 
 use crate::bind::Existing;
 use crate::dimensions::Declared;
 use crate::heldout::{stated, unflat};
 use crate::prepare::Problem;
-use crate::row_totals::RowTotals;
+use crate::row_totals::{RowTotals, lists_of};
 use crate::rows::RowWeights;
 
 /// As many entries are compared, about.
@@ -237,12 +238,13 @@ impl<'a> Of<'a> {
         match data {
             BoundArray::Sparse { indices, values, observed, .. } if by_listing => {
                 let is_seen = |entry: usize| observed.as_ref().is_none_or(|observed| observed[entry]);
-                entries.all = (0..values.len()).filter(|entry| is_seen(*entry)).count();
-                for entry in (0..values.len()).filter(|entry| is_sampled(*entry, values.len())) {
-                    if is_seen(entry) {
+                entries.all =
+                    observed.as_ref().map_or(values.len(), |own| own.iter().filter(|own| **own).count());
+                pages::in_parts(values.len(), &lists_of(indices, values), |part| {
+                    for entry in part.filter(|entry| is_sampled(*entry, values.len()) && is_seen(*entry)) {
                         entries.push(&mut indices.iter().map(|column| column[entry]), values[entry]);
                     }
-                }
+                });
             }
             // All places exist: only those of the sample are worked out.
             BoundArray::Dense { values, observed } if !existing.has_gaps() => {
@@ -362,10 +364,12 @@ impl<'a> Of<'a> {
         };
         match bound.array(self.id()) {
             BoundArray::Sparse { indices, values, .. } => {
-                let indices: Vec<&[u32]> = indices.iter().map(|own| own.as_slice()).collect();
-                for (entry, value) in values.iter().enumerate() {
-                    units.count(|dimension| indices[dimension][entry] as usize, *value);
-                }
+                let columns: Vec<&[u32]> = indices.iter().map(|own| own.as_slice()).collect();
+                pages::in_parts(values.len(), &lists_of(indices, values), |entries| {
+                    entries.for_each(|entry| {
+                        units.count(|dimension| columns[dimension][entry] as usize, values[entry]);
+                    });
+                });
             }
             BoundArray::Dense { values, .. } => {
                 for (cell, value) in values.iter().enumerate().filter(|(_, value)| **value != 0.0) {

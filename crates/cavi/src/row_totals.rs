@@ -4,8 +4,15 @@
 
 use cavi_algebra::{ArrayId, Symbols};
 use cavi_executor::{Bound, BoundArray};
+use cavi_numerics::Numbers;
+use cavi_numerics::pages::{self, Pages};
 
 use crate::heldout::unflat;
+
+/// The lists of which sparse data are made, as one who goes through all of them in order reads them.
+pub(crate) fn lists_of<'a>(indices: &'a [Numbers<u32>], values: &'a Numbers<f64>) -> Vec<&'a dyn Pages> {
+    indices.iter().map(|own| own as &dyn Pages).chain([values as &dyn Pages]).collect()
+}
 
 /// The total of each row of an array.
 pub(crate) struct RowTotals<'a> {
@@ -69,11 +76,13 @@ impl RowTotals<'_> {
                 }
             }
             BoundArray::Sparse { indices, values, .. } => {
-                let indices: Vec<&[u32]> = indices.iter().map(|own| own.as_slice()).collect();
-                for (entry, value) in values.iter().enumerate() {
-                    let row = of.row(|dimension| indices[dimension][entry] as usize);
-                    of.totals[row] += value;
-                }
+                let columns: Vec<&[u32]> = indices.iter().map(|own| own.as_slice()).collect();
+                pages::in_parts(values.len(), &lists_of(indices, values), |entries| {
+                    for entry in entries {
+                        let row = of.row(|dimension| columns[dimension][entry] as usize);
+                        of.totals[row] += values[entry];
+                    }
+                });
             }
         }
         of

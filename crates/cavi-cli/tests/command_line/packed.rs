@@ -49,6 +49,55 @@ fn done(directory: &Path, arguments: &[&str]) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
+/// Of many entries what is known from checking the file stands for what is found by going through them: the bytes and what is told are the same.
+#[test]
+fn what_is_known_of_many_packed_entries_changes_nothing() {
+    let directory = scratch("packed-many");
+    let head = "axis i[n]\naxis j[m]\naxis k[k] = 2\n";
+    let counts = "data x[n, m] : count, absent = 0\nw[n, k] ~ Gamma(1, rate = 1)\nh[k, m] ~ Gamma(1, rate = 1)\nx[n, m] ~ Poisson(sum[k](w[n, k] * h[k, m]))\n";
+    let numbers = "data x[n, m] : real, absent = NA\nw[n, k] ~ Normal(0, sd = 1)\nh[m, k] ~ Normal(0, sd = 1)\nx[n, m] ~ Normal(sum[k](w[n, k] * h[m, k]), sd = 1)\n";
+    for (name, program) in [("counts", counts), ("numbers", numbers)] {
+        fs::write(directory.join(format!("{name}.cavi")), format!("{head}{program}")).unwrap();
+        let mut table = "i,j,x\n".to_owned();
+        for i in 0..420_u32 {
+            // One row without an entry, one column with zeros or nothing alone.
+            for j in (0..260_u32).filter(|j| i != 7 && *j != 11 && (i * 7 + j * 13) % 5 != 0) {
+                let value = (i * 31 + j * 17) % 9;
+                match (name, j == 12) {
+                    ("counts", _) => table += &format!("r{i},c{j},{}\n", if j == 12 { 0 } else { value }),
+                    (_, true) => table += &format!("r{i},c{j},\n"),
+                    (_, false) => table += &format!("r{i},c{j},{}\n", f64::from(value) / 4.0 - 1.0),
+                }
+            }
+        }
+        fs::write(directory.join(format!("{name}.csv")), &table).unwrap();
+        let labels: String = (0..420).map(|own| format!("r{own}\n")).collect();
+        fs::write(directory.join("rows.txt"), labels).unwrap();
+        let (model, data) = (format!("{name}.cavi"), format!("x={name}.csv"));
+        let packed = format!("{name}.cavi-data");
+        let rows = ["--labels", "i=rows.txt"];
+        done(&directory, &[&["pack", &model, "--data", &data, "--out", &packed], &rows[..]].concat());
+        let mut told = Vec::new();
+        for (from, out) in [(&data, "memory"), (&format!("x={packed}"), "packed")] {
+            let out = format!("{name}-{out}");
+            let fit = ["fit", &model, "--data", from, "--sweeps", "6", "--out", &out, "--progress", "none"];
+            let said = done(&directory, &[&fit[..], &rows[..]].concat());
+            let is_of_data = |line: &&str| line.starts_with("x: ") || line.contains("positions of axis");
+            told.push(said.lines().filter(is_of_data).map(str::to_owned).collect::<Vec<_>>());
+        }
+        assert!(
+            told[0].len() >= 2
+                && told[0].iter().any(|own| own.contains("positions of axis `i`") && own.contains(": r7")),
+            "{told:?}"
+        );
+        assert_eq!(told[0], told[1]);
+        assert_eq!(
+            result(&directory, &format!("{name}-memory")),
+            result(&directory, &format!("{name}-packed"))
+        );
+    }
+}
+
 #[test]
 fn a_packed_file_gives_the_same_bytes_as_the_file_that_it_was_packed_from() {
     let directory = prepared("packed-same");

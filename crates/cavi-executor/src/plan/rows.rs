@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use cavi_algebra::ArrayId;
+use cavi_numerics::facts;
 use cavi_numerics::kernels::pattern;
 
 use crate::data::{Bound, BoundArray};
@@ -44,7 +45,7 @@ impl Rows {
     pub(super) fn is_sorted(&self, bound: &Bound, entries: usize) -> bool {
         match self {
             Rows::Counted { inner, size } => entries <= inner * size,
-            Rows::Own(_) | Rows::Coordinate(..) => self.values(bound, entries).is_sorted(),
+            Rows::Own(_) | Rows::Coordinate(..) => facts::are_sorted(&self.values(bound, entries)),
         }
     }
 

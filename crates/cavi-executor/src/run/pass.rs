@@ -12,7 +12,7 @@ use cavi_algebra::{BlockId, SiteId};
 use cavi_numerics::kernels::contract::{Letters, Operand, Output, Step, contract};
 use cavi_numerics::kernels::log_sum::{self, Known, LEAST, LogSum, Outputs, log_sum};
 use cavi_numerics::kernels::pattern::Pattern;
-use cavi_numerics::{Scratch, Threads, special};
+use cavi_numerics::{Scratch, Threads, facts, special};
 use smallvec::SmallVec;
 
 use super::buffers::Array;
@@ -53,7 +53,7 @@ impl State<'_> {
             return Ok(());
         }
         let weights = &self.values[plan.weight.index()];
-        if let Some(entry) = weights.iter().position(|weight| *weight < 0.0) {
+        if let Some(entry) = facts::first_negative(weights) {
             return Err(entry);
         }
         if let Column::Own(weights) = state.ordered(weights) {

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use cavi_numerics::Scratch;
 use cavi_numerics::kernels::log_sum;
 use cavi_numerics::kernels::pattern::{MOST_MODES, Pattern, by_rows};
+use cavi_numerics::{Scratch, facts};
 
 use super::rows::Column;
 use super::single::Narrow;
@@ -74,8 +74,8 @@ impl<'a> SiteState<'a> {
         let main = plan.main_addend();
         let order = main.filter(|main| wants_order(plan, *main)).and_then(|main| {
             let columns: Vec<&[u32]> = all[main].iter().map(|column| column.as_ref()).collect();
-            let pairs = columns[0].iter().zip(columns[1]);
-            (whole[main].is_none() && !pairs.is_sorted()).then(|| by_rows(&columns))
+            (whole[main].is_none() && !facts::pairs_are_sorted(columns[0], columns[1]))
+                .then(|| by_rows(&columns))
         });
         let mut order = order.unwrap_or_default();
         let mut elements: Vec<Vec<Cow<'a, [u32]>>> = plan

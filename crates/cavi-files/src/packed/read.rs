@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use cavi_numerics::{MappedFile, Numbers};
+use cavi_numerics::pages::{self, Pages};
+use cavi_numerics::{MappedFile, Number, Numbers};
 use serde_json::Value;
 
 use super::{ALIGNMENT, Declared, MAGIC, Only, VERSION, checksum};
@@ -113,6 +114,40 @@ struct Section {
     sum: u32,
 }
 
+/// What is found of a section that is gone through: its checksum, and what is known of its numbers.
+struct Looked<'a, T: Number> {
+    section: &'a Section,
+    sum: flate2::Crc,
+    facts: T::Facts,
+}
+
+impl<'a, T: Number> Looked<'a, T> {
+    fn new(section: &'a Section) -> Looked<'a, T> {
+        Looked { section, sum: flate2::Crc::new(), facts: T::Facts::default() }
+    }
+
+    /// Takes these of its numbers in, each once and in order.
+    fn see(&mut self, file: &[u8], numbers: &[T], range: Range<usize>) {
+        let place = |entry: usize| self.section.bytes.start + entry * size_of::<T>();
+        self.sum.update(&file[place(range.start)..place(range.end)]);
+        T::see(&mut self.facts, &numbers[range]);
+    }
+
+    /// The numbers with what is known of them, if they are those that were written.
+    fn finish(self, numbers: Numbers<T>, what: &dyn Fn() -> String) -> Result<Numbers<T>, FileError> {
+        match self.sum.sum() == self.section.sum {
+            true => Ok(numbers.with_facts(self.facts)),
+            false => Err(damaged(&what())),
+        }
+    }
+}
+
+/// Whether an entry stands after the one before it, by its positions in these columns, the first before the others.
+fn stands_after(columns: &[&[u32]], entry: usize) -> bool {
+    let apart = columns.iter().find(|column| column[entry - 1] != column[entry]);
+    apart.is_some_and(|column| column[entry - 1] < column[entry])
+}
+
 impl Array {
     /// Refuses an array that was packed under another declaration: entries that were not kept would be others here.
     fn check(&self, declared: &Declared, dimensions: &[Dimension<'_>]) -> Result<(), FileError> {
@@ -159,7 +194,8 @@ impl Pack {
         if length < ALIGNMENT {
             return Err(no_pack());
         }
-        let file = MappedFile::new(&file).map_err(|error| {
+        let room = memory::room_for_files().map_or(u64::MAX, |room| room as u64);
+        let file = MappedFile::beyond(&file, room).map_err(|error| {
             let found =
                 format!("a file of {} that cannot be mapped, \"{error}\"", memory::text(length as usize));
             FileError::new(found, "room for it in the address space of the process").with_help(
@@ -264,16 +300,7 @@ impl Pack {
         if array.indices.len() != axes.len() {
             return Err(damaged_here());
         }
-        let mut indices = Vec::with_capacity(axes.len());
-        for (section, axis) in array.indices.iter().zip(&axes) {
-            let column: Numbers<u32> =
-                self.numbers(array, &format!("positions along {}", quote(axis.name.as_bytes())), section)?;
-            let is_within = column.iter().all(|place| (*place as usize) < axis.size);
-            if column.len() != values.len() || !is_within {
-                return Err(damaged_here());
-            }
-            indices.push(column);
-        }
+        let (indices, ascends) = self.positions(array, &axes, values.len())?;
         let labels = if labels.iter().any(Option::is_some) { labels } else { Vec::new() };
         let value_labels = self.value_labels(array, &values)?;
         let texts = match (&array.texts, indices.as_slice()) {
@@ -291,6 +318,7 @@ impl Pack {
             shape,
             shape_is_exact: true,
             indices,
+            ascends,
             values,
             labels,
             value_labels,
@@ -312,14 +340,66 @@ impl Pack {
     }
 
     /// The numbers of a section, which stay in the mapped file.
-    fn numbers<T: cavi_numerics::Number>(
+    fn numbers<T: Number>(
         &self,
         array: &Array,
         what: &str,
         section: &Section,
     ) -> Result<Numbers<T>, FileError> {
         let what = || format!("the {what} of {}", quote(array.name.as_bytes()));
-        self.checked(section, &what)?;
+        let numbers: Numbers<T> = self.mapped(section, &what)?;
+        let mut looked = Looked::new(section);
+        pages::in_parts(numbers.len(), &[&numbers], |range| looked.see(self.file.bytes(), &numbers, range));
+        looked.finish(numbers, &what)
+    }
+
+    /// The positions of an array along each of its axes, so many of each, and whether entries ascend by them.
+    ///
+    /// All columns are gone through side by side, so that each comes from the disk once.
+    fn positions(
+        &self,
+        array: &Array,
+        axes: &[&Axis],
+        entries: usize,
+    ) -> Result<(Vec<Numbers<u32>>, bool), FileError> {
+        let name = quote(array.name.as_bytes());
+        let what = |axis: &Axis| format!("the positions along {} of {name}", quote(axis.name.as_bytes()));
+        let mut columns: Vec<Numbers<u32>> = Vec::with_capacity(axes.len());
+        for (section, axis) in array.indices.iter().zip(axes) {
+            columns.push(self.mapped(section, &|| what(axis))?);
+        }
+        let is_damaged = || damaged(&format!("the header of {name}"));
+        if columns.iter().any(|own| own.len() != entries) {
+            return Err(is_damaged());
+        }
+        let mut looked: Vec<Looked<u32>> = array.indices.iter().map(Looked::new).collect();
+        let (mut ascends, mut is_within) = (true, true);
+        let lists: Vec<&dyn Pages> = columns.iter().map(|own| own as &dyn Pages).collect();
+        pages::in_parts(entries, &lists, |range| {
+            for ((column, looked), axis) in columns.iter().zip(&mut looked).zip(axes) {
+                looked.see(self.file.bytes(), column, range.clone());
+                is_within &=
+                    column[range.clone()].iter().fold(true, |all, own| all & ((*own as usize) < axis.size));
+            }
+            let slices: Vec<&[u32]> = columns.iter().map(Numbers::as_slice).collect();
+            ascends = ascends && (range.start.max(1)..range.end).all(|entry| stands_after(&slices, entry));
+        });
+        if ascends && let [first, _, ..] = columns.as_slice() {
+            looked[1].facts.sorted_after(first);
+        }
+        let checked = columns.into_iter().zip(looked).zip(axes);
+        let checked: Result<Vec<_>, _> =
+            checked.map(|((column, looked), axis)| looked.finish(column, &|| what(axis))).collect();
+        let checked = checked?;
+        if is_within { Ok((checked, ascends)) } else { Err(is_damaged()) }
+    }
+
+    /// The numbers of a section, of which nothing was read yet.
+    fn mapped<T: Number>(
+        &self,
+        section: &Section,
+        what: &dyn Fn() -> String,
+    ) -> Result<Numbers<T>, FileError> {
         if cfg!(target_endian = "big") {
             return Err(FileError::new(
                 "packed data on a machine whose numbers begin with their highest byte",

@@ -58,6 +58,7 @@ pub(crate) fn read(
         shape,
         shape_is_exact: false,
         indices: indices.into_iter().map(Growing::finish).collect::<Result<_, _>>()?,
+        ascends: false,
         values: values.finish()?,
         labels: Vec::new(),
         value_labels: None,

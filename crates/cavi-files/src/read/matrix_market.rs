@@ -203,6 +203,7 @@ fn coordinates(
         shape: vec![rows, columns],
         shape_is_exact: true,
         indices: vec![row_indices.finish()?, column_indices.finish()?],
+        ascends: false,
         values: values.finish()?,
         labels: Vec::new(),
         value_labels: None,

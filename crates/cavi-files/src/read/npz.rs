@@ -163,6 +163,7 @@ fn sparse(members: &mut Members<impl Read + Seek>, format: &str) -> Result<Coord
         shape: vec![rows, columns],
         shape_is_exact: true,
         indices: indices.map(Numbers::from).into(),
+        ascends: false,
         values: values.into(),
         labels: Vec::new(),
         value_labels: None,

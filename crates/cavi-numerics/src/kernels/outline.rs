@@ -1,6 +1,8 @@
 //! What a [`Pattern`] would take, from the columns of its entries, without making one: a forecast of memory asks for it before
 //! anything is copied or sorted.
 
+use crate::facts;
+
 use super::pattern::{self, BLOCK_COLUMNS, LEAST_FILL, MOST_MODES, Pattern};
 
 /// The parts of a pattern, and how large they are.
@@ -24,8 +26,8 @@ impl Outline {
     pub fn of(columns: &[&[u32]], sorts: bool, (fills, on_grid): (bool, bool), row_length: usize) -> Outline {
         let entries = columns[0].len();
         let in_order = sorts
-            || columns.len() > 1 && columns[0].iter().zip(columns[1]).is_sorted()
-            || columns.len() == 1 && columns[0].is_sorted();
+            || columns.len() > 1 && facts::pairs_are_sorted(columns[0], columns[1])
+            || columns.len() == 1 && facts::are_sorted(columns[0]);
         if fills && in_order && columns.len() == 2 && is_filled(columns) {
             return Outline::filled(entries, [columns[0], columns[1]].map(pattern::size));
         }
@@ -42,9 +44,9 @@ impl Outline {
         let chunks = pattern::chunk_count(columns);
         // Rows stay within a chunk where they are sorted.
         let is_disjoint = in_order
-            || columns[0].is_sorted()
+            || facts::are_sorted(columns[0])
             || pattern::are_disjoint(columns[0], &pattern::even_chunks(entries, chunks));
-        let in_rows = in_order || columns[0].is_sorted();
+        let in_rows = in_order || facts::are_sorted(columns[0]);
         Outline { grid: 0, strips: None, chunks, first_shared: usize::from(is_disjoint), in_rows }
     }
 

@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use std::iter::Chain;
 use std::ops::Range;
 
-use crate::Scratch;
+use crate::{Scratch, facts};
 
 /// The coordinates of the entries of a sparse array, one column a mode, best sorted by the first.
 #[derive(Clone, Debug)]
@@ -259,7 +259,7 @@ impl<'a> Pattern<'a> {
         let first = columns.first().expect("a pattern has at least one mode");
         let count = chunk_count(&columns);
         let mut chunks = even_chunks(first.len(), count);
-        if first.is_sorted() {
+        if facts::are_sorted(first) {
             for bound in &mut chunks[1..count] {
                 let row = first[*bound];
                 *bound = first.partition_point(|index| *index < row);
@@ -405,7 +405,7 @@ impl<'a> Pattern<'a> {
         );
         let chunks = if entries == 0 { vec![0] } else { chunks };
         let sizes = columns.iter().map(|column| size(column)).collect();
-        let (is_disjoint, is_sorted) = (are_disjoint(&columns[0], &chunks), columns[0].is_sorted());
+        let (is_disjoint, is_sorted) = (are_disjoint(&columns[0], &chunks), facts::are_sorted(&columns[0]));
         let near = Vec::new();
         Self { entries, columns, near, sizes, chunks, is_disjoint, is_sorted, grid: None, is_filled: false }
     }
@@ -589,7 +589,7 @@ impl<'a> Pattern<'a> {
 
 /// One more than the largest index.
 pub(super) fn size(column: &[u32]) -> usize {
-    column.iter().max().map_or(0, |index| *index as usize + 1)
+    facts::size(column)
 }
 
 /// The number of chunks. There are several only if there is enough work, and if copies of the accumulators of the
@@ -609,6 +609,11 @@ pub(super) fn even_chunks(entries: usize, count: usize) -> Vec<usize> {
 }
 
 pub(super) fn are_disjoint(column: &[u32], chunks: &[usize]) -> bool {
+    if facts::are_sorted(column) {
+        let bounds = chunks.get(1..chunks.len().saturating_sub(1)).unwrap_or_default();
+        let is_between = |own: &&usize| (1..column.len()).contains(*own);
+        return bounds.iter().filter(is_between).all(|own| column[own - 1] < column[*own]);
+    }
     let mut ranges: Vec<(u32, u32)> = chunks
         .windows(2)
         .filter_map(|bounds| {
@@ -632,7 +637,7 @@ pub(super) struct Cuts {
 /// The grid of a pattern sorted by its first two modes, if there is enough to do in every part of it.
 fn grid(columns: &[Cow<[u32]>], row_length: usize) -> Option<Grid> {
     let [first, second, ..] = columns else { return None };
-    if !first.iter().zip(second.iter()).is_sorted() {
+    if !facts::pairs_are_sorted(first, second) {
         return None;
     }
     let columns: Vec<&[u32]> = columns.iter().map(|column| column.as_ref()).collect();
@@ -682,8 +687,7 @@ pub(super) fn cuts(columns: &[&[u32]], row_length: usize) -> Option<Cuts> {
     if parts < 2 || rows * (parts + 1) > 2 * entries {
         return None;
     }
-    let mut counts = vec![0_u32; width];
-    second.iter().for_each(|column| counts[*column as usize] += 1);
+    let counts = facts::counts(second, width);
     let mut group_bounds = vec![0];
     let mut seen = 0;
     for (column, count) in counts.iter().enumerate() {

@@ -200,6 +200,7 @@ impl ArrayInput {
             shape: shape.to_vec(),
             shape_is_exact: true,
             indices: indices.into_iter().map(Numbers::shared).collect(),
+            ascends: false,
             values: Numbers::shared(values),
             labels: Vec::new(),
             value_labels: None,

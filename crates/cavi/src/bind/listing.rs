@@ -8,6 +8,7 @@ use std::path::Path;
 use cavi_algebra::{Array, ArrayKind, AxisId, Support};
 use cavi_executor::BoundArray;
 use cavi_files::{Content, Coordinates, Dense, FileError, Growing, Long, Values};
+use cavi_numerics::facts::OfValues;
 use cavi_numerics::reduce::has_nan;
 use cavi_numerics::{Number, Numbers};
 
@@ -30,6 +31,8 @@ pub(super) struct Listing {
     starts: Vec<usize>,
     /// Whether they were sorted on disk, so that nothing says which entry of the file each was.
     sorted_outside: bool,
+    /// Whether the one file that there is says that its entries ascend.
+    known_to_ascend: bool,
 }
 
 impl Listing {
@@ -49,7 +52,7 @@ impl Listing {
         let own: Vec<&Piece> = own.iter().map(|piece| &**piece).collect();
         let own = own.as_slice();
         listing.restrict(target, own)?;
-        let added = match listing.ascends() {
+        let added = match listing.known_to_ascend || listing.ascends() {
             // Sorted, and none stands twice.
             true => 0,
             false => {
@@ -88,6 +91,9 @@ impl Listing {
                 Content::Dense(_) | Content::Long(_) | Content::Documents(_) => Numbers::default(),
             },
         };
+        self.known_to_ascend = self.starts.len() == 1
+            && matches!(&piece.content, Content::Coordinates(own) if own.ascends)
+            && places.are_in_order();
         fn append<T: Number>(list: &mut Numbers<T>, own: Numbers<T>) {
             if list.is_empty() { *list = own } else { list.to_mut().extend(own) }
         }
@@ -355,9 +361,10 @@ impl Listing {
                 });
             }
         }
-        match absent.zero {
-            true => self.keep(|value| value != 0.0),
-            false => self.keep(|value| !value.is_nan()),
+        match (absent.zero, self.values.facts()) {
+            (true, Some(OfValues { zeros: 0, .. })) | (false, Some(OfValues { missing: 0, .. })) => {}
+            (true, _) => self.keep(|value| value != 0.0),
+            (false, _) => self.keep(|value| !value.is_nan()),
         }
         // What is wholly observed is dense, and so is a vector.
         let whole = !absent.zero && target.existing() == Some(self.values.len());
@@ -419,9 +426,14 @@ impl Listing {
     }
 }
 
+/// Whether a value is missing.
+pub(super) fn is_partly_missing(values: &Numbers<f64>) -> bool {
+    values.facts().map_or_else(|| has_nan(values), |facts| facts.missing > 0)
+}
+
 /// Which values are observed, `None` where all are. Those that are missing become 0.
 fn observed(values: &mut Numbers<f64>) -> Option<Vec<bool>> {
-    has_nan(values).then(|| {
+    is_partly_missing(values).then(|| {
         let observed = values.iter().map(|value| !value.is_nan()).collect();
         values.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
         observed
@@ -526,6 +538,11 @@ impl Places {
             Way::Mapped(own, map) => map[listed(piece, *own)[entry] as usize],
             Way::Made(made) => made[entry],
         }
+    }
+
+    /// Whether the positions are those that the piece lists, the dimensions in the same order.
+    fn are_in_order(&self) -> bool {
+        self.0.iter().enumerate().all(|(dimension, way)| matches!(way, Way::Listed(own) if *own == dimension))
     }
 
     /// The positions, while the piece keeps its lists.

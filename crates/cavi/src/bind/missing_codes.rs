@@ -2,6 +2,7 @@
 
 use cavi_algebra::{ArrayKind, Support, Symbols};
 use cavi_files::{Content, Values};
+use cavi_numerics::Numbers;
 
 use super::pieces::Piece;
 use super::read_back::number;
@@ -24,7 +25,11 @@ pub(super) fn warning(symbols: &Symbols, piece: &Piece) -> Option<String> {
         Content::Coordinates(coordinates) => &coordinates.values,
         Content::Documents(_) => return None,
     };
-    let (low, high) = range(values, None)?;
+    // Where all are known to lie between two that are no such number, there is none.
+    let (low, high) = match values.facts() {
+        Some(facts) if facts.least.is_finite() && facts.most.is_finite() => (facts.least, facts.most),
+        _ => range(values, None)?,
+    };
     let code = [low, high].into_iter().find(|own| is_of_nines(*own))?;
     let count = values.iter().filter(|own| **own == code).count();
     let (least, greatest) = range(values, Some(code))?;
@@ -91,7 +96,7 @@ pub(super) fn label_warning(symbols: &Symbols, piece: &Piece) -> Option<String> 
     ))
 }
 
-fn numbers(values: &Values) -> Option<&[f64]> {
+fn numbers(values: &Values) -> Option<&Numbers<f64>> {
     match values {
         Values::Numbers(numbers) => Some(numbers),
         Values::Text(_) => None,

@@ -7,12 +7,11 @@ use cavi_algebra::{Array, ArrayId, ArrayKind, Support, Symbols};
 use cavi_executor::BoundArray;
 use cavi_files::{Content, Dense, Values};
 use cavi_numerics::Numbers;
-use cavi_numerics::reduce::has_nan;
 
 use super::axes::{Axes, multiplicity_of};
 use super::data_error::DataError;
 use super::existing::Existing;
-use super::listing::{Listing, of_absent};
+use super::listing::{Listing, is_partly_missing, of_absent};
 use super::pieces::Piece;
 use super::suspicions;
 use super::values::{may_not_be_missing, misfit, rounded, values};
@@ -336,7 +335,7 @@ fn offsets(target: &Target<'_>, piece: &Piece, content: &Dense) -> Result<Vec<Ve
 /// Which entries of an array are observed, `None` where all are. Those that are missing, and cells without an entry, become 0.
 fn observed_of(target: &Target<'_>, all: &mut Numbers<f64>) -> Option<Vec<bool>> {
     let cells = all.len();
-    if !target.has_gaps() && !has_nan(all) {
+    if !target.has_gaps() && !is_partly_missing(all) {
         return None;
     }
     let mut observed: Option<Vec<bool>> = None;

@@ -110,8 +110,22 @@ impl Tally {
                 }
             }
             BoundArray::Sparse { values, observed, unlisted_zero, .. } => {
-                for (entry, value) in values.iter().enumerate() {
-                    tally.see(*value, seen(observed, entry), zeros_apart);
+                match values.facts() {
+                    // What was found when the file was checked need not be found again.
+                    Some(facts)
+                        if labels == 0
+                            && observed.is_none()
+                            && facts.missing == 0
+                            && !(zeros_apart && facts.zeros > 0) =>
+                    {
+                        tally.entries = values.len();
+                        (tally.sum, tally.least, tally.most) = (facts.sum, facts.least, facts.most);
+                    }
+                    _ => {
+                        for (entry, value) in values.iter().enumerate() {
+                            tally.see(*value, seen(observed, entry), zeros_apart);
+                        }
+                    }
                 }
                 // Beyond any memory there is no number of entries.
                 let unlisted = target.existing().map_or(0, |existing| existing.saturating_sub(values.len()));
@@ -227,18 +241,21 @@ pub(super) fn poor_positions(
         return vec![warning];
     }
     for (dimension, letter) in array.letters.iter().enumerate() {
-        let mut counts = vec![0usize; target.shape[dimension]];
+        let mut counts = vec![0; target.shape[dimension]];
         let nothing = (f64::INFINITY, f64::NEG_INFINITY);
         let mut ranges = vec![nothing; if measures { target.shape[dimension] } else { 0 }];
-        for_each_observed(target, bound, dimension, |position, value| {
-            if array.absent.zero && value == 0.0 {
-                return;
-            }
-            counts[position] += 1;
-            if let Some(range) = ranges.get_mut(position) {
-                *range = (range.0.min(value), range.1.max(value));
-            }
-        });
+        match known_counts(bound, dimension).filter(|_| !measures) {
+            Some(known) => counts[..known.len()].copy_from_slice(known),
+            None => for_each_observed(target, bound, dimension, |position, value| {
+                if array.absent.zero && value == 0.0 {
+                    return;
+                }
+                counts[position] += 1;
+                if let Some(range) = ranges.get_mut(position) {
+                    *range = (range.0.min(value), range.1.max(value));
+                }
+            }),
+        }
         let axis = target.symbols.letter(*letter).axis;
         let name = &target.symbols.axis(axis).name;
         let say = |positions: Vec<usize>, what: &str| {
@@ -298,6 +315,13 @@ fn of_one_value(target: &Target<'_>, tally: &Tally) -> Option<String> {
     (measures && whole && tally.entries > 1 && tally.least == tally.most).then(|| {
         format!("`{name}`: all {} entries are {}", grouped(tally.entries as f64), number(tally.least))
     })
+}
+
+/// How many entries each position has, up to the last that has one: where that is known of the file, and every entry that it lists is observed and not 0.
+fn known_counts(bound: &BoundArray, dimension: usize) -> Option<&[u32]> {
+    let BoundArray::Sparse { indices, values, observed: None, .. } = bound else { return None };
+    values.facts().filter(|own| own.missing == 0 && own.zeros == 0)?;
+    indices[dimension].facts()?.counts()
 }
 
 /// Calls `see` with the position in one dimension and the value of every observed entry that is held.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use cavi_algebra::{Absent, ArrayId, ArrayKind, AxisId, Support, Symbols};
-use cavi_files::{Categories, Content, FileError, MISSING, Values};
+use cavi_files::{Categories, Content, Dense, FileError, MISSING, Values};
 
 use super::axes::Axes;
 use super::data_error::DataError;
@@ -109,6 +109,9 @@ pub(super) fn values<'a>(
         }
         false => values,
     };
+    if matches!(values, Cow::Borrowed(_)) && known_to_fit(piece, array.support) {
+        return Ok(values);
+    }
     for (entry, value) in values.iter().enumerate() {
         if value.is_nan() {
             if let Some(expected) = may_not_be_missing(symbols, piece.array)
@@ -136,6 +139,20 @@ pub(super) fn values<'a>(
         }
     }
     Ok(values)
+}
+
+/// Whether the values of a file are known to be of a type, none of them missing: those of most types lie in an interval, and others are whole besides.
+fn known_to_fit(piece: &Piece, support: Support) -> bool {
+    let facts = match &piece.content {
+        Content::Dense(Dense { values: Values::Numbers(values), .. }) => values.facts(),
+        Content::Coordinates(own) => own.values.facts(),
+        Content::Dense(_) | Content::Long(_) | Content::Documents(_) => None,
+    };
+    let fits = |value: f64| misfit(support, value).or_else(|| rounded(support, value)).is_none();
+    let by_interval = !matches!(support, Support::Count | Support::Binary | Support::Index(_));
+    facts.is_some_and(|own| {
+        own.missing == 0 && (by_interval || own.are_whole) && fits(own.least) && fits(own.most)
+    })
 }
 
 /// The values of cells: labels of an axis become its positions.

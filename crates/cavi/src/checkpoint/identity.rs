@@ -228,11 +228,12 @@ fn of_array(array: &BoundArray) -> u64 {
         observed.fold(hash, |hash, own| fnv1a(hash, &[u8::from(*own)]))
     };
     match array {
-        BoundArray::Dense { values, observed } => seen(of_numbers(FNV_START, values), observed),
+        BoundArray::Dense { values, observed } => seen(values.computed(FNV_START, of_numbers), observed),
         BoundArray::Sparse { indices, values, observed, unlisted_zero } => {
             let hash = fnv1a(FNV_START, &[1, u8::from(*unlisted_zero)]);
-            let hash = indices.iter().fold(hash, |hash, own| in_lanes(hash, own, u64::from));
-            seen(of_numbers(hash, values), observed)
+            let of_positions = |hash: u64, own: &[u32]| in_lanes(hash, own, u64::from);
+            let hash = indices.iter().fold(hash, |hash, own| own.computed(hash, of_positions));
+            seen(values.computed(hash, of_numbers), observed)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use cavi_numerics::facts;
 use cavi_numerics::kernels::Outline;
 use cavi_numerics::kernels::pattern::MOST_MODES;
 
@@ -73,7 +74,7 @@ impl Passing {
         let order = main.filter(|main| wants_order(plan, *main)).is_some_and(|main| {
             let is_sorted = || {
                 let columns = columns(main);
-                columns[0].iter().zip(columns[1].iter()).is_sorted()
+                facts::pairs_are_sorted(&columns[0], &columns[1])
             };
             whole(main).is_none() && !is_sorted()
         });

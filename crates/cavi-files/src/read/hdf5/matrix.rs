@@ -64,6 +64,7 @@ pub(super) fn held(
     Ok(Coordinates {
         shape: vec![rows, columns],
         shape_is_exact: true,
+        ascends: false,
         indices: if by_rows { vec![along.into(), across.into()] } else { vec![across.into(), along.into()] },
         values: values.into(),
         labels: Vec::new(),

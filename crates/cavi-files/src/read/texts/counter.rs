@@ -249,6 +249,7 @@ impl<'a> Counter<'a> {
             shape,
             shape_is_exact: true,
             indices: indices.into_iter().map(Numbers::from).collect(),
+            ascends: false,
             values: values.into(),
             labels: vec![labels, Some(words)],
             value_labels: None,

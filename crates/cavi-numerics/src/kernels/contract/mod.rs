@@ -25,7 +25,7 @@ mod tests;
 
 use smallvec::SmallVec;
 
-use crate::{InstructionSet, Threads, instruction_set};
+use crate::{InstructionSet, Threads, facts, instruction_set};
 use problem::Problem;
 pub use work::{Work, work};
 
@@ -81,7 +81,9 @@ impl<'a> Step<'a> {
     fn most(&self, size: usize) -> Option<usize> {
         match self {
             Self::Stride(stride) => stride.checked_mul(size - 1),
-            Self::Table { table, scale } => (*table.get(..size)?.iter().max()? as usize).checked_mul(*scale),
+            Self::Table { table, scale } => {
+                facts::size(table.get(..size)?).checked_sub(1)?.checked_mul(*scale)
+            }
         }
     }
 

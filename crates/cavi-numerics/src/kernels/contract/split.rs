@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::problem::Problem;
 use super::{Letters, Step, nest, product};
-use crate::{InstructionSet, Scratch, Threads};
+use crate::{InstructionSet, Scratch, Threads, facts};
 
 /// Products that are worth a task.
 const TASK: usize = 1 << 16;
@@ -151,7 +151,7 @@ fn disjoint(problem: &Problem, tasks: usize) -> Option<(usize, Ranges)> {
 fn is_sorted(problem: &Problem, letter: usize) -> bool {
     match &problem.steps[letter] {
         Step::Stride(_) => true,
-        Step::Table { table, .. } => table[..problem.sizes[letter]].is_sorted(),
+        Step::Table { table, .. } => facts::are_sorted(&table[..problem.sizes[letter]]),
     }
 }
 

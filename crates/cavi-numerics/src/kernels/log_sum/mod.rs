@@ -41,7 +41,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use smallvec::SmallVec;
 
 use super::pattern::{self, Pattern};
-use crate::ahead::ask_for;
+use crate::pages::{ask_for, give_back};
 use crate::{InstructionSet, Threads, instruction_set};
 
 /// The rows `G_i[., k]` of one mode: row `index` begins at `index * stride`.
@@ -170,14 +170,21 @@ const ASKING_STACK: usize = 1 << 16;
 impl LogSum<'_> {
     /// Asks for what a pass reads of these entries.
     fn ask_for(&self, entries: Range<usize>) {
-        for mode in 0..self.pattern.modes() {
-            if let Some(own) = self.pattern.column(mode).get(entries.clone()) {
-                ask_for(own);
-            }
-        }
-        for own in [Some(self.weights), self.addends, self.offsets, self.ratios].into_iter().flatten() {
-            ask_for(&own[entries.clone()]);
-        }
+        self.with_lists(entries, ask_for, ask_for);
+    }
+
+    /// Gives back what a pass has read of these entries.
+    fn give_back(&self, entries: Range<usize>) {
+        self.with_lists(entries, give_back, give_back);
+    }
+
+    /// Does something with each list that a pass reads of these entries: of positions, and of values.
+    fn with_lists(&self, entries: Range<usize>, of_positions: fn(&[u32]), of_values: fn(&[f64])) {
+        (0..self.pattern.modes())
+            .filter_map(|mode| self.pattern.column(mode).get(entries.clone()))
+            .for_each(of_positions);
+        let lists = [Some(self.weights), self.addends, self.offsets, self.ratios];
+        lists.into_iter().flatten().for_each(|own| of_values(&own[entries.clone()]));
     }
 }
 
@@ -264,14 +271,20 @@ fn log_sum_on(
             if grid.slabs() == 1 || grid.is_in_strips() {
                 rounds::visit(grid, &mut tasks, threads, |_, _| {}, visit);
             } else {
-                // The entries of a slab, and then those of the one after each, come from the disk meanwhile if they lie there.
+                // The entries of a slab, and then those of the one after each, come from the disk meanwhile if they lie there; those of the
+                // one before go.
                 std::thread::scope(|scope| {
                     let ahead = |chunk: usize, slab: usize| {
                         let slabs = slab + usize::from(slab > 0)..grid.slabs().min(slab + 2);
-                        let ask = move |slab| input.ask_for(grid.entries_of(chunk, slab));
+                        let ask = move || {
+                            slab.checked_sub(1)
+                                .into_iter()
+                                .for_each(|before| input.give_back(grid.entries_of(chunk, before)));
+                            slabs.for_each(|slab| input.ask_for(grid.entries_of(chunk, slab)));
+                        };
                         let thread = std::thread::Builder::new().stack_size(ASKING_STACK);
                         // Where there is no thread to be had, pages come when they are needed.
-                        let _ = thread.spawn_scoped(scope, move || slabs.for_each(ask));
+                        let _ = thread.spawn_scoped(scope, ask);
                     };
                     rounds::visit(grid, &mut tasks, threads, ahead, visit);
                 });
