@@ -449,3 +449,28 @@ fn without_axes_there_are_no_new_rows() {
     run(&directory, "fit m.cavi --data y=y.csv --quiet --out o");
     refused(&directory, "project o --data y=y.csv --out p", &["the program has no axis", "cavi score"]);
 }
+
+/// Latents of each entry say that they live at missing entries of a dense file; of a table that lists what was observed they do not.
+#[test]
+fn latents_at_missing_entries_are_told() {
+    let program = "axis i[i]\naxis j[j]\naxis s[s] = 2\ndata y[i, j] : count, absent = NA\nconst rate[s]\npsi[:s] ~ Dirichlet(1)\n\
+        z[i, j] ~ Categorical(psi)\ny[i, j] ~ Poisson(rate[z[i, j]])\n";
+    let directory = prepared(
+        "missing_latents",
+        &[
+            ("m.cavi", program),
+            ("rate.csv", "s,rate\na,1\nb,9\n"),
+            ("dense.csv", "i,u,v,w\na,1,,9\nb,,8,\n"),
+            ("long.csv", "i,j,y\na,u,1\na,w,9\nb,v,8\n"),
+        ],
+    );
+    let told = "`z` has an element at the 3 missing entries of `y` too, which count for `psi`";
+    for (file, is_told) in [("dense", true), ("long", false)] {
+        let (_, said) =
+            run(&directory, &format!("fit m.cavi --data y={file}.csv --set rate=rate.csv --out {file}"));
+        assert_eq!(said.contains(told), is_told, "{said}");
+        // Of the three that were observed the concentrations are 1 each and three units; of all six, six.
+        let total: f64 = array(&directory, &format!("{file}/posterior/psi.concentration.npy")).iter().sum();
+        assert!((total - if is_told { 8.0 } else { 5.0 }).abs() < 1e-9, "{file}: {total}");
+    }
+}

@@ -11,6 +11,7 @@ mod indexed;
 mod inputs;
 mod labels;
 
+mod phantoms;
 mod pieces;
 
 mod axes;
@@ -355,6 +356,9 @@ pub(crate) fn bind_in_part(
         .map(|(_, hidden)| hidden)
         .collect();
     let mut notes = missing(model, &bound.arrays, &axes, &taken);
+    if part.frozen.is_none() {
+        notes.extend(phantoms::notes(model, &bound.arrays));
+    }
     notes.extend(jitters.iter().map(|(name, jitter)| jittered(name, *jitter)));
     notes.extend(mapped(symbols, &bound.arrays));
     let by_counters = by_order.iter().filter(|own| own.counts).map(|own| own.text.clone()).collect();
