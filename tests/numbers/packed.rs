@@ -36,15 +36,18 @@ fn a_fit_has_the_same_bits_from_a_packed_file() {
         }
         let file = directory.path().join(format!("{number}.cavi-data"));
         if let Err(error) = cavi::pack::pack(&compiled, &inputs, &file) {
-            assert!(error.to_string().contains("is ragged"), "{}: {error}", program.name);
-            ragged += 1;
+            assert!(error.to_string().contains("which is ragged"), "{}: {error}", program.name);
             continue;
         }
+        // One file has all groups of a ragged axis.
         let packed = |own: &ArrayInput| ArrayInput {
+            name: own.name.clone(),
+            group: None,
             source: Source::File { path: file.clone(), column: None },
-            ..own.clone()
         };
-        let packed = Inputs { data: inputs.data.iter().map(packed).collect(), ..inputs.clone() };
+        let mut data: Vec<ArrayInput> = inputs.data.iter().map(packed).collect();
+        data.dedup_by(|one, other| one.name == other.name);
+        let packed = Inputs { data, ..inputs.clone() };
         let again = compiled.bind(&packed).unwrap_or_else(|error| panic!("{}: {error}", program.name));
         let arrays = |problem: &Problem| -> usize {
             let arrays = problem.as_given().binding.bound.arrays.iter().flatten();
@@ -56,6 +59,12 @@ fn a_fit_has_the_same_bits_from_a_packed_file() {
         let own = said(&problem, &settings);
         assert_eq!(own, said(&again, &settings), "{}", program.name);
         whole += usize::from(own.is_ok());
+        let symbols = &problem.as_given().model.symbols;
+        let is_ragged = |own: &ArrayInput| {
+            let letters = symbols.find(&own.name).map(|id| &symbols.array(id).letters);
+            letters.into_iter().flatten().any(|letter| symbols.letter(*letter).parent.is_some())
+        };
+        ragged += usize::from(own.is_ok() && packed.data.iter().any(is_ragged));
         let settings = Settings { shards: Some(Shards::Largest), ..settings };
         let own = said(&problem, &settings);
         assert_eq!(own, said(&again, &settings), "{} in shards", program.name);
@@ -64,5 +73,5 @@ fn a_fit_has_the_same_bits_from_a_packed_file() {
     assert!(whole > 100, "only {whole} programs were compared");
     assert!(in_shards > 60, "only {in_shards} programs were compared in shards");
     assert!(mapped > 80, "the data of {mapped} programs alone stayed in their file");
-    assert!(ragged > 5, "{ragged} programs have ragged axes");
+    assert!(ragged > 5, "{ragged} programs with data along ragged axes alone were compared");
 }

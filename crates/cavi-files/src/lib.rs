@@ -18,8 +18,8 @@ pub use error::FileError;
 pub use format::{SUFFIXES, split_column};
 pub use growing::Growing;
 pub use packed::{
-    Declared, Only, PACKED_SUFFIX, PackedArray, PackedAxis, PackedEntries, PackedSummary,
-    identity as packed_identity, summary as packed_summary, write_packed,
+    AxisOfPack, Declared, Only, PACKED_SUFFIX, PackedArray, PackedAxis, PackedEntries, PackedSummary,
+    axes as packed_axes, identity as packed_identity, summary as packed_summary, write_packed,
 };
 pub use read::columns::{Column, Columns};
 pub use read::head::{Head, HeadColumn, head};

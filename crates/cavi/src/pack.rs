@@ -26,8 +26,7 @@ pub struct Packed {
 /// place of one that has its name as a whole.
 ///
 /// # Errors
-/// [`Error::Usage`] for another name, and without data; everything that is wrong with the data; data along ragged axes; those of the
-/// system.
+/// [`Error::Usage`] for another name, and without data; everything that is wrong with the data; those of the system.
 pub fn pack(compiled: &Compiled, inputs: &Inputs, out: &Path) -> Result<Packed, Error> {
     if !out.to_string_lossy().to_ascii_lowercase().ends_with(PACKED_SUFFIX) {
         let message =
@@ -85,13 +84,24 @@ pub fn pack(compiled: &Compiled, inputs: &Inputs, out: &Path) -> Result<Packed, 
             entries: PackedEntries { values, observed: observed.as_deref() },
         });
     }
+    // Those that an axis is ragged in say what its groups are.
+    let mut above = 0;
+    while let Some(own) = used.get(above) {
+        used.extend(symbols.axes[*own].parent.map(|parent| parent.index()));
+        above += 1;
+    }
     used.sort_unstable();
     used.dedup();
     let axes: Vec<PackedAxis<'_>> = used
         .into_iter()
         .map(|axis| {
             let (bound, labels) = &axes[axis];
-            PackedAxis { name: &symbols.axes[axis].name, size: bound.size, labels: labels.as_deref() }
+            let own = &symbols.axes[axis];
+            let groups = own.parent.zip(bound.starts.as_ref()).map(|(parent, starts)| {
+                let sizes = starts.windows(2).map(|ends| (ends[1] - ends[0]) as u32).collect();
+                (symbols.axis(parent).name.as_str(), sizes)
+            });
+            PackedAxis { name: &own.name, size: bound.size, labels: labels.as_deref(), groups }
         })
         .collect();
     let bytes = write_packed(out, &axes, &packed).map_err(Error::File)?;

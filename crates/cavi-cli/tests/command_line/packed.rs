@@ -25,10 +25,18 @@ fn prepared(name: &str) -> PathBuf {
 
 /// The bytes of the posterior, and the trace but for its seconds.
 fn result(directory: &Path, out: &str) -> Vec<(String, Vec<u8>)> {
-    let folder = directory.join(out).join("posterior");
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|own| own.unwrap().path()).collect();
+    let posterior = directory.join(out).join("posterior");
+    let mut folders = vec![posterior.clone()];
+    let mut files: Vec<PathBuf> = Vec::new();
+    // Arrays along a ragged axis have a file for each group.
+    while let Some(folder) = folders.pop() {
+        let all = fs::read_dir(folder).unwrap().map(|own| own.unwrap().path());
+        let (more, own): (Vec<PathBuf>, Vec<PathBuf>) = all.partition(|own| own.is_dir());
+        folders.extend(more);
+        files.extend(own);
+    }
     files.sort();
-    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let name = |path: &Path| path.strip_prefix(&posterior).unwrap().to_string_lossy().into_owned();
     let mut all: Vec<_> = files.iter().map(|own| (name(own), fs::read(own).unwrap())).collect();
     let trace = fs::read_to_string(directory.join(out).join("trace.csv")).unwrap();
     let seconds = trace.lines().next().unwrap().split(',').position(|own| own == "seconds").unwrap();
@@ -47,6 +55,67 @@ fn done(directory: &Path, arguments: &[&str]) -> String {
     let output = cavi(directory, arguments);
     assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
     text(&output.stdout) + &text(&output.stderr)
+}
+
+/// Views of several features each are packed into one file, in the order of their labels; a fit may have the views in another order.
+#[test]
+fn packed_data_along_ragged_axes_give_the_same_bytes() {
+    let directory = scratch("packed-ragged");
+    let program = "axis sample[i]\naxis view[m]\naxis feature[j] in view\naxis factor[k] = 2\naxis batch[b]\n\
+        data x[i, m, j] : real, absent = NA\ndata of[m, j] : index batch\nz[i, k] ~ Normal(0, sd = 1)\nw[m, j, k] ~ Normal(0, sd = 1)\n\
+        mu[b] ~ Normal(0, sd = 2)\ntau[m] ~ Gamma(2, rate = 1)\nx[i, m, j] ~ Normal(sum[k](z[i, k] * w[m, j, k]) + mu[of[m, j]], prec = tau[m])\n";
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    let file = |name: &str, features: &[&str], seed: i32| {
+        let mut table = format!("sample,{}\n", features.join(","));
+        for row in 0..9_i32 {
+            let value = |place: usize| (row * 7 + seed + 3 * place as i32 * (row + 1)) % 11;
+            let cell = |place: usize| {
+                if value(place) == 3 { String::new() } else { format!("{}", f64::from(value(place)) / 4.0) }
+            };
+            let cells: Vec<String> = (0..features.len()).map(cell).collect();
+            table += &format!("s{row},{}\n", cells.join(","));
+        }
+        fs::write(directory.join(name), table).unwrap();
+    };
+    file("rna.csv", &["g1", "g2", "g3", "g4"], 1);
+    file("protein.csv", &["p1", "g2", "p3"], 5);
+    let of = "view,feature,of\nrna,g1,one\nrna,g2,two\nrna,g3,one\nrna,g4,two\nprotein,p1,two\nprotein,g2,one\nprotein,p3,two\n";
+    fs::write(directory.join("of.csv"), of).unwrap();
+    let files = ["--data", "x[rna]=rna.csv", "--data", "x[protein]=protein.csv", "--data", "of=of.csv"];
+    let said = done(&directory, &[&["pack", "m.cavi", "--out", "all.cavi-data"], &files[..]].concat());
+    assert!(said.contains("7 feature in view (rna 4, protein 3)"), "{said}");
+    let packed = ["--data", "x=all.cavi-data", "--data", "of=all.cavi-data"];
+    fs::write(directory.join("views.txt"), "protein\nrna\n").unwrap();
+    let turned = ["--labels", "view=views.txt"];
+    for (name, options) in
+        [("plain", &[][..]), ("turned", &turned[..]), ("held", &["--heldout", "x=0.2"][..])]
+    {
+        let mut told = Vec::new();
+        for (from, own) in [("files", &files[..]), ("packed", &packed[..])] {
+            let out = format!("{name}-{from}");
+            let said = done(
+                &directory,
+                &[&["fit", "m.cavi", "--sweeps", "5", "--out", &out], own, options].concat(),
+            );
+            told.push(
+                said.lines().filter(|own| own.starts_with("x: ")).map(str::to_owned).collect::<Vec<_>>(),
+            );
+        }
+        assert_eq!(told[0], told[1]);
+        let results = ["files", "packed"].map(|from| result(&directory, &format!("{name}-{from}")));
+        assert_eq!(results[0], results[1], "{name}");
+    }
+    // New rows of a packed file, and what is packed with other features.
+    for (from, own) in [("files", &files[..4]), ("packed", &packed[..2])] {
+        let project = ["project", "plain-files", "--data", "of=of.csv", "--out"];
+        done(&directory, &[&project[..], &[&format!("new-{from}")], own].concat());
+    }
+    let z = |out: &str| fs::read(directory.join(out).join("posterior/z.mean.npy")).unwrap();
+    assert_eq!(z("new-files"), z("new-packed"));
+    assert_eq!(
+        done(&directory, &["score", "held-packed", "--json"]),
+        done(&directory, &["score", "held-files", "--json"])
+    );
 }
 
 /// Of many entries what is known from checking the file stands for what is found by going through them: the bytes and what is told are the same.
@@ -168,10 +237,19 @@ fn what_cannot_be_packed_or_mapped_is_said_once_with_status_1() {
     let ragged = "axis view[m]\naxis row[i]\naxis feature[j] in view\ndata y[m, i, j] : real\n\
                   a[i] ~ Normal(0, sd = 1)\ny[m, i, j] ~ Normal(a[i], sd = 1)\n";
     fs::write(directory.join("ragged.cavi"), ragged).unwrap();
+    fs::write(directory.join("y.csv"), "row,f,g\nr,1,2\ns,3,4\n").unwrap();
+    done(&directory, &["pack", "ragged.cavi", "--data", "y[a]=y.csv", "--out", "y.cavi-data"]);
     refused(
-        &["pack", "ragged.cavi", "--data", "y[a]=x.mtx", "--out", "y.cavi-data"],
+        &["fit", "ragged.cavi", "--data", "y[a]=y.cavi-data", "--out", "r"],
         1,
-        &["`y` cannot be packed: its axis `feature` is ragged"],
+        &["which holds all groups", "--data y=y.cavi-data"],
+    );
+    let flat = ragged.replace(" in view", "");
+    fs::write(directory.join("flat.cavi"), flat).unwrap();
+    refused(
+        &["fit", "flat.cavi", "--data", "y=y.cavi-data", "--out", "r"],
+        1,
+        &["packed with the axis `feature` in groups by `view`", "the axis `feature` without groups"],
     );
 
     done(&directory, &["pack", "m.cavi", "--data", "x=x.mtx", "--out", "x.cavi-data", "--quiet"]);

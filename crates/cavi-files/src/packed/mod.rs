@@ -31,6 +31,8 @@
 //! ```
 //!
 //! - `labels`: for each position of the axis a u32, the bytes of its label, and the label in UTF-8; `null` for an axis that has none.
+//! - `in`, `groups`: of a ragged axis the axis that it is ragged in, which is listed too, and for each position of that a u32, how many positions its group has. The positions
+//!   of one group stand after those of the other, and so do their labels. Other axes have neither.
 //! - `values`: float64. Of a `dense` array every entry in C order, of a `sparse` one those that are listed. NaN is missing.
 //! - `indices`: of a sparse array u32 positions from 0, a section for each of its axes; entries ascend by these positions, the
 //!   first axis first, unless their order means something. Of a dense array there are none.
@@ -45,7 +47,7 @@ mod read;
 mod write;
 
 pub(crate) use read::read;
-pub use read::{PackedSummary, identity, summary};
+pub use read::{AxisOfPack, PackedSummary, axes, identity, summary};
 pub use write::{PackedArray, PackedAxis, PackedEntries, write_packed};
 
 /// What a program declares of the entries of an array beside its axes.

@@ -80,6 +80,35 @@ pub fn identity(path: &Path) -> Option<Vec<u8>> {
     Some(own)
 }
 
+/// An axis of a packed file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AxisOfPack {
+    /// Its name.
+    pub name: String,
+    /// The number of its positions; of a ragged axis those of all groups.
+    pub size: usize,
+    /// The label of each position, if it has any; of a ragged axis those of one group after the other.
+    pub labels: Option<Vec<String>>,
+    /// Of a ragged axis the name of the axis that it is ragged in, and how many positions each group has.
+    pub groups: Option<(String, Vec<u32>)>,
+}
+
+/// The axes of a packed file.
+///
+/// # Errors
+/// As of a file that is read, but for damage in the arrays themselves.
+pub fn axes(path: &Path) -> Result<Vec<AxisOfPack>, FileError> {
+    let pack = Pack::open(path)?;
+    let of = |axis: &Axis| {
+        let groups = match &axis.groups {
+            None => None,
+            Some((parent, section)) => Some((parent.clone(), pack.groups(axis, parent, section)?)),
+        };
+        Ok(AxisOfPack { name: axis.name.clone(), size: axis.size, labels: pack.labels(axis)?, groups })
+    };
+    pack.axes.iter().map(of).collect()
+}
+
 /// A packed file whose header was read.
 struct Pack {
     file: Arc<MappedFile>,
@@ -91,6 +120,8 @@ struct Axis {
     name: String,
     size: usize,
     labels: Option<Section>,
+    /// Of a ragged axis the one that it is ragged in, and the sizes of its groups.
+    groups: Option<(String, Section)>,
 }
 
 struct Array {
@@ -284,8 +315,11 @@ impl Pack {
         let axes = axes.ok_or_else(damaged_here)?;
         let values: Numbers<f64> = self.numbers(array, "values", &array.values)?;
         let shape: Vec<usize> = axes.iter().map(|axis| axis.size).collect();
-        let labels: Vec<Option<Vec<String>>> =
-            axes.iter().map(|axis| self.labels(axis)).collect::<Result<_, _>>()?;
+        // Those of a ragged axis are told apart by their groups alone ([`axes`]).
+        let labels: Vec<Option<Vec<String>>> = axes
+            .iter()
+            .map(|axis| if axis.groups.is_some() { Ok(None) } else { self.labels(axis) })
+            .collect::<Result<_, _>>()?;
         if !array.is_sparse {
             let cells = shape.iter().try_fold(1_usize, |cells, size| cells.checked_mul(*size));
             if cells != Some(values.len()) {
@@ -329,7 +363,8 @@ impl Pack {
 
     /// The labels that the values of index data are the positions of, if there are labels.
     fn value_labels(&self, array: &Array, values: &[f64]) -> Result<Option<Vec<String>>, FileError> {
-        let target = array.points_into.as_deref().and_then(|own| self.axis(own));
+        let target =
+            array.points_into.as_deref().and_then(|own| self.axis(own)).filter(|own| own.groups.is_none());
         let Some(names) = target.map(|own| self.labels(own)).transpose()?.flatten() else { return Ok(None) };
         let is_known = |value: &f64| code(value) == MISSING || (code(value) as usize) < names.len();
         let is_position = |value: &f64| value.is_nan() || *value >= 0.0 && value.fract() == 0.0;
@@ -415,6 +450,17 @@ impl Pack {
         if checksum(bytes) == section.sum { Ok(bytes) } else { Err(damaged(&what())) }
     }
 
+    /// How many positions each group of a ragged axis has: as many groups as the axis above has positions, and as many positions as the axis itself.
+    fn groups(&self, axis: &Axis, parent: &str, section: &Section) -> Result<Vec<u32>, FileError> {
+        let what = || format!("the groups of {}", quote(axis.name.as_bytes()));
+        let (sizes, rest) = self.checked(section, &what)?.as_chunks::<4>();
+        let sizes: Vec<u32> = sizes.iter().map(|own| u32::from_le_bytes(*own)).collect();
+        let is_whole = rest.is_empty()
+            && self.axis(parent).is_some_and(|own| own.size == sizes.len())
+            && sizes.iter().map(|own| *own as usize).sum::<usize>() == axis.size;
+        if is_whole { Ok(sizes) } else { Err(damaged(&what())) }
+    }
+
     fn labels(&self, axis: &Axis) -> Result<Option<Vec<String>>, FileError> {
         let Some(section) = &axis.labels else { return Ok(None) };
         let what = || format!("the labels of {}", quote(axis.name.as_bytes()));
@@ -450,7 +496,11 @@ fn tables(header: &Value, length: usize) -> Option<(Vec<Axis>, Vec<Array>)> {
     };
     let axis = |own: &Value| {
         let size = usize::try_from(own.get("size")?.as_u64()?).ok()?;
-        Some(Axis { name: text(own, "name")?, size, labels: optional(own.get("labels")?)? })
+        let groups = match own.get("in") {
+            None => None,
+            Some(parent) => Some((parent.as_str()?.to_owned(), section(own.get("groups")?)?)),
+        };
+        Some(Axis { name: text(own, "name")?, size, labels: optional(own.get("labels")?)?, groups })
     };
     let array = |own: &Value| {
         let axes: Option<Vec<String>> =

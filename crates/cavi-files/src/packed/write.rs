@@ -19,8 +19,10 @@ pub struct PackedAxis<'a> {
     pub name: &'a str,
     /// The number of its positions.
     pub size: usize,
-    /// The label of each position, if it has any.
+    /// The label of each position, if it has any; of a ragged axis those of one group after the other.
     pub labels: Option<&'a [String]>,
+    /// Of a ragged axis the name of the axis that it is ragged in, and how many positions each group has, in the order of that axis.
+    pub groups: Option<(&'a str, Vec<u32>)>,
 }
 
 /// An array to be packed.
@@ -113,7 +115,11 @@ impl Sections<'_> {
                 })?
             }
         };
-        Ok(json!({ "name": axis.name, "size": axis.size, "labels": labels }))
+        let Some((parent, sizes)) = &axis.groups else {
+            return Ok(json!({ "name": axis.name, "size": axis.size, "labels": labels }));
+        };
+        let groups = self.section(sizes.iter(), |size, bytes| bytes.extend(size.to_le_bytes()))?;
+        Ok(json!({ "name": axis.name, "size": axis.size, "labels": labels, "in": parent, "groups": groups }))
     }
 
     fn array(&mut self, array: &PackedArray<'_>) -> io::Result<Value> {

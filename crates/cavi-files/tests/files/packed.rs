@@ -17,8 +17,8 @@ fn packed(directory: &Path) -> PathBuf {
     let path = directory.join("deep/all.cavi-data");
     let labels: Vec<String> = DOCUMENTS.map(str::to_owned).into();
     let axes = [
-        PackedAxis { name: "doc", size: 3, labels: Some(&labels) },
-        PackedAxis { name: "word", size: 4, labels: None },
+        PackedAxis { name: "doc", size: 3, labels: Some(&labels), groups: None },
+        PackedAxis { name: "word", size: 4, labels: None, groups: None },
     ];
     let indices = [vec![0, 0, 2].into(), vec![1, 3, 0].into()];
     let array = |name, axes: &[&'static str], values, observed| PackedArray {
@@ -180,9 +180,9 @@ fn listed_positions_of_an_axis_have_its_labels() {
     let path = directory.path().join("w.cavi-data");
     let labels = ["a", "b", "2.0"].map(str::to_owned);
     let axes = [
-        PackedAxis { name: "doc", size: 2, labels: None },
-        PackedAxis { name: "pos", size: 2, labels: None },
-        PackedAxis { name: "word", size: 3, labels: Some(&labels) },
+        PackedAxis { name: "doc", size: 2, labels: None, groups: None },
+        PackedAxis { name: "pos", size: 2, labels: None, groups: None },
+        PackedAxis { name: "word", size: 3, labels: Some(&labels), groups: None },
     ];
     let indices = [vec![0, 0, 1].into(), vec![0, 1, 0].into()];
     let own = PackedArray {

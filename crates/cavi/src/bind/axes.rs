@@ -13,6 +13,7 @@ use cavi_files::Content;
 
 use super::compute::{SoFar, sizes_read};
 use super::data_error::DataError;
+use super::flat::FlatAxis;
 use super::groups::unknown_group;
 use super::indexed::{Indexed, complete, outside};
 use super::inputs::{Inputs, SetValue};
@@ -332,8 +333,11 @@ impl Axes {
             self.gather_groups(symbols, &fixed, axis, &mut facts);
         }
         for piece in pieces {
+            if let Some(own) = piece.flat(axis) {
+                problems.extend(self.gather_flat(symbols, piece, own, &mut facts));
+            }
             for (dimension, letter) in piece.letters.iter().enumerate() {
-                if symbols.letter(*letter).axis == axis {
+                if symbols.letter(*letter).axis == axis && piece.flat(axis).is_none() {
                     match (parent, &piece.group) {
                         (Some(parent), Some(path)) if self.find_path(symbols, parent, path).is_none() => {
                             problems.extend(unknown_group(symbols, piece, parent, path, problems));
@@ -434,6 +438,35 @@ impl Axes {
         for (group, listed) in lists {
             facts[group].headers.push(listed);
         }
+    }
+
+    /// What a packed file says of a ragged axis, or of one that another is ragged in; a problem where it has a group that the axis above does not have.
+    fn gather_flat(
+        &self,
+        symbols: &Symbols,
+        piece: &Piece,
+        own: &FlatAxis,
+        facts: &mut [Facts],
+    ) -> Option<DataError> {
+        let parent = symbols.axis(own.axis).parent;
+        for (number, (labels, size)) in own.groups().enumerate() {
+            let group = match parent {
+                None => 0,
+                Some(parent) => {
+                    let path = piece.flat_path(symbols, parent, number);
+                    match self.find_path(symbols, parent, &path) {
+                        Some(group) => group,
+                        None => return unknown_group(symbols, piece, parent, &path, &[]),
+                    }
+                }
+            };
+            let from = piece.name();
+            match labels {
+                Some(labels) => facts[group].headers.push(Listed { labels: labels.to_vec(), from }),
+                None => facts[group].claims.push(Claim { size, exact: true, from, array: Some(piece.array) }),
+            }
+        }
+        None
     }
 
     /// What one dimension of a file says.

@@ -116,6 +116,11 @@ impl Said {
                 continue;
             }
             let labels = labels_of(&piece.content, dimension);
+            if let Some(own) = piece.flat(axis) {
+                let list = if own.labels.is_some() { &mut self.with } else { &mut self.without };
+                list.push((None, named(symbols, piece)));
+                continue;
+            }
             self.counts |= labels.is_empty() && piece.counts(dimension);
             let mut without = |length: usize| {
                 self.length = self.length.max(length);

@@ -489,6 +489,12 @@ impl Places {
         for (dimension, letter) in piece.letters.iter().enumerate() {
             let Some(own) = target.dimension_of(piece, dimension) else { continue };
             let axis = target.symbols.letter(*letter).axis;
+            if let (Some(flat), Content::Coordinates(_)) = (piece.flat(axis), &piece.content) {
+                let map = target.axes.places_of_flat(target.symbols, piece, flat)?;
+                let is_in_place = map.iter().enumerate().all(|(place, own)| place == *own as usize);
+                ways[own] = if is_in_place { Way::Listed(dimension) } else { Way::Mapped(dimension, map) };
+                continue;
+            }
             let group = match (target.symbols.axis(axis).parent, &piece.group) {
                 (Some(parent), Some(path)) => {
                     target.axes.find_path(target.symbols, parent, path).unwrap_or(0)

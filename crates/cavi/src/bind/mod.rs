@@ -39,6 +39,7 @@ mod outside;
 
 mod again;
 mod fixed;
+mod flat;
 mod frozen;
 pub(crate) mod grown;
 mod hide;

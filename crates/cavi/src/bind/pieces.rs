@@ -9,6 +9,7 @@ use cavi_files::{
 };
 
 use super::data_error::DataError;
+use super::flat::{self, FlatAxis};
 use super::inputs::{Inputs, SetValue, Source};
 
 /// A file bound to an array.
@@ -23,6 +24,8 @@ pub(super) struct Piece {
     pub letters: Vec<LetterId>,
     /// For a file of one group of a ragged array: the labels of the group, outermost first.
     pub group: Option<Vec<String>>,
+    /// Of packed data along ragged axes, whose dimensions hold the positions of all groups: these axes, and those above them.
+    pub flat: Vec<FlatAxis>,
     /// For each dimension whether it has an index that counts from 0 in the place of labels; the rest has none.
     pub counts: Vec<bool>,
 }
@@ -129,7 +132,9 @@ pub(super) fn read_one(
     let of_values = if index.is_some() { Wanted::Text } else { Wanted::Numbers };
     let is_of_values = wanted.is_none();
     let wanted = wanted.unwrap_or(of_values);
+    let flat = flat::of_source(symbols, array, source, group.as_deref())?;
     let mut letters: Vec<LetterId> = match (ragged, &group) {
+        _ if flat.is_some() => array.letters.clone(),
         (Some(_), None) => {
             let lineage = |letter: &LetterId| symbols.lineage(*letter).into_iter().rev();
             dedup(array.letters.iter().flat_map(lineage).collect())
@@ -197,7 +202,7 @@ pub(super) fn read_one(
         .flat_map(|columns| &columns.columns)
         .map(|(role, column)| ColumnOf { role, column })
         .collect();
-    let is_documents = ragged.is_some() && group.is_none() && names_documents(source);
+    let is_documents = flat.is_none() && ragged.is_some() && group.is_none() && names_documents(source);
     let content = if is_documents {
         let Some(target) = index.filter(|_| letters.len() == 2) else {
             return Err(DataError::new(format!("{}: documents for `{}`", file.display(), array.name))
@@ -230,7 +235,8 @@ pub(super) fn read_one(
         ))
         .possible(format!("{} dimensions", letters.len())));
     }
-    if ragged.is_some() && group.is_none() && matches!(content, Content::Dense(_) | Content::Coordinates(_)) {
+    let needs_groups = ragged.is_some() && group.is_none() && flat.is_none();
+    if needs_groups && matches!(content, Content::Dense(_) | Content::Coordinates(_)) {
         return Err(ragged_needs_groups(symbols, id, &file.display().to_string()));
     }
     if let Content::Long(long) = &content
@@ -248,7 +254,8 @@ pub(super) fn read_one(
         )));
     }
     let counts = source.counts(&content);
-    Ok(Piece { array: id, file, content, letters, group, counts })
+    let flat = flat.unwrap_or_default();
+    Ok(Piece { array: id, file, content, letters, group, flat, counts })
 }
 
 /// What a program declares of the entries of an array, over these letters of it.

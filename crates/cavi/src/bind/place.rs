@@ -269,6 +269,11 @@ fn maps(target: &Target<'_>, piece: &Piece, dense: &Dense) -> Result<Vec<Vec<usi
     let mut maps = Vec::with_capacity(dense.shape.len());
     for (dimension, letter) in piece.letters.iter().enumerate() {
         let axis = target.symbols.letter(*letter).axis;
+        if let Some(own) = piece.flat(axis) {
+            let places = target.axes.places_of_flat(target.symbols, piece, own)?;
+            maps.push(places.into_iter().map(|place| place as usize).collect());
+            continue;
+        }
         let group = match (target.symbols.axis(axis).parent, &piece.group) {
             (Some(parent), Some(path)) => target.axes.find_path(target.symbols, parent, path).unwrap_or(0),
             _ => 0,

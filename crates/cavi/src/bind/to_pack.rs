@@ -33,12 +33,11 @@ pub(crate) struct ToPack {
 /// Reads the data that are given for a program.
 ///
 /// # Errors
-/// Everything that is wrong with files, labels and sizes; data along ragged axes.
+/// Everything that is wrong with files, labels and sizes; data that point into a ragged axis.
 pub(crate) fn to_pack(model: &Model, inputs: &Inputs) -> Result<ToPack, Vec<DataError>> {
     let symbols = &model.symbols;
     let mut problems: Vec<DataError> =
-        inputs.data.iter().filter_map(|own| ragged(symbols, symbols.find(&own.name)?)).collect();
-    problems.dedup_by_key(|own| own.to_string());
+        inputs.data.iter().filter_map(|own| points_into_groups(symbols, symbols.find(&own.name)?)).collect();
     stop(&mut problems)?;
     let mut pieces = pieces::read(symbols, inputs, &mut problems);
     problems.extend(texts::refuse_without_texts(inputs, &pieces));
@@ -120,20 +119,13 @@ fn in_file_order(array: &BoundArray, columns: Columns, zero: bool) -> BoundArray
     BoundArray::Sparse { indices, values, observed: None, unlisted_zero: zero }
 }
 
-/// Data along a ragged axis, or that point into one, are not packed.
-fn ragged(symbols: &Symbols, id: ArrayId) -> Option<DataError> {
+/// Data that point into a ragged axis are not packed: their values are positions among all groups, which may stand in another order.
+fn points_into_groups(symbols: &Symbols, id: ArrayId) -> Option<DataError> {
     let array = symbols.array(id);
-    let along = array.letters.iter().map(|letter| symbols.letter(*letter).axis);
-    let into = match array.support {
-        Support::Index(axis) => Some(axis),
-        _ => None,
-    };
-    let ragged = along.chain(into).find(|axis| symbols.axis(*axis).parent.is_some())?;
-    let (name, axis) = (&array.name, &symbols.axis(ragged).name);
-    let problem = DataError::new(format!("`{name}` cannot be packed: its axis `{axis}` is ragged"));
-    Some(
-        problem
-            .possible("data whose axes have one size each")
-            .help(format!("leave `{name}` out, and bind it to its own files when the rest is fitted")),
-    )
+    let Support::Index(axis) = array.support else { return None };
+    symbols.axis(axis).parent?;
+    let (name, axis) = (&array.name, &symbols.axis(axis).name);
+    let problem =
+        DataError::new(format!("`{name}` cannot be packed: it points into `{axis}`, which is ragged"));
+    Some(problem.help(format!("leave `{name}` out, and bind it to its own files when the rest is fitted")))
 }
