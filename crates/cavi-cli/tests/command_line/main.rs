@@ -27,6 +27,7 @@ mod given_again;
 mod held_latents;
 mod held_out_parts;
 mod heldout;
+mod impossible;
 mod intervals_by_hand;
 mod joined;
 mod large_texts;
