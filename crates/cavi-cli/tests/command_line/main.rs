@@ -3,6 +3,7 @@
 mod common;
 mod data;
 
+mod advised;
 mod answers;
 mod asking;
 mod batch;

@@ -127,6 +127,7 @@ fn repairs(model: &Model, complaint: &Complaint, compiles: &dyn Fn(&Model) -> bo
                 points(model, statement, compiles, &mut found);
             } else {
                 priors(model, &real, Some(Support::Positive), compiles, &mut found);
+                on_the_real_line(model, statement, compiles, &mut found);
             }
         }
         (None, None) => {}
@@ -226,6 +227,38 @@ fn spelled(
 }
 
 /// Whether a prior on `new` may take the place of one on `old`.
+/// The whole of an argument under a spelling that takes any number, as the log odds of a chance.
+fn on_the_real_line(
+    model: &Model,
+    statement: StatementId,
+    compiles: &dyn Fn(&Model) -> bool,
+    found: &mut Repairs,
+) {
+    let own = &model.statements[statement.index()];
+    for (place, (argument, parameter)) in own.arguments.iter().zip(own.family.parameters()).enumerate() {
+        let Some(argument) = argument else { continue };
+        let now = &parameter.spellings[argument.spelling];
+        for (spelling, other) in parameter.spellings.iter().enumerate() {
+            if other.domain != Domain::Real || now.domain == Domain::Real {
+                continue;
+            }
+            let mut changed = model.clone();
+            if let Some(argument) = &mut changed.statements[statement.index()].arguments[place] {
+                argument.spelling = spelling;
+            }
+            if compiles(&changed) {
+                found.texts.push(format!(
+                    "write `{} = {}`, which may be any number, in place of `{}`, which is {}",
+                    other.name,
+                    text_of(&model.symbols, &argument.value),
+                    now.name,
+                    now.domain.expected()
+                ));
+            }
+        }
+    }
+}
+
 fn may_replace(old: Support, new: Support) -> bool {
     let positive = |support| matches!(support, Support::Positive | Support::Nonnegative);
     positive(old) && positive(new) || old == new

@@ -1,0 +1,60 @@
+//! What a refusal tells to write: it stands in the message, and the program with it compiles.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::{cavi, run, scratch, text};
+
+/// What is said of a program that does not compile.
+fn refused(directory: &Path, program: &str) -> String {
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    let output = cavi(directory, &["check", "m.cavi"]);
+    assert_ne!(output.status.code(), Some(0), "{program}");
+    text(&output.stderr)
+}
+
+/// A program that compiles.
+fn compiles(directory: &Path, program: &str) {
+    fs::write(directory.join("m.cavi"), program).unwrap();
+    run(directory, "check m.cavi");
+}
+
+#[test]
+fn a_logistic_that_is_written_out_is_its_log_odds() {
+    let directory = scratch("advised_logit");
+    let program = |chance: &str| {
+        format!(
+            "axis n[n]\ndata y[n] : binary\ndata x[n] : real\na ~ Normal(0, sd = 1)\nb ~ Normal(a, sd = 1)\n\
+             y[n] ~ Bernoulli({chance})\n"
+        )
+    };
+    for (written, odds) in [
+        ("1 / (1 + exp(-b * x[n]))", "b * x[n]"),
+        ("1 / (1 + exp(-(a + b * x[n])))", "a + b * x[n]"),
+        ("1 / (exp(b * x[n]) + 1)", "-b * x[n]"),
+        ("exp(b * x[n]) / (1 + exp(b * x[n]))", "b * x[n]"),
+        ("exp(a + b * x[n]) / (1 + exp(a + b * x[n]))", "a + b * x[n]"),
+        ("exp(-b * x[n]) / (1 + exp(-b * x[n]))", "-b * x[n]"),
+        ("exp(a) / (exp(a) + exp(b * x[n]))", "a - b * x[n]"),
+        ("1 / (1 + 2 * exp(-b))", "-log(2) + b"),
+        ("a + b * x[n]", "a + b * x[n]"),
+    ] {
+        let said = refused(&directory, &program(written));
+        assert!(said.contains(&format!("write `logit = {odds}`")), "{written}: {said}");
+        // The priors stay.
+        assert!(!said.contains("~ Normal(0, sd = 1)"), "{written}: {said}");
+        compiles(&directory, &program(&format!("logit = {odds}")));
+    }
+    // Of strengths themselves the logs have the place of the strengths, and priors of their own.
+    let pairs = |chance: &str, prior: &str| {
+        format!(
+            "axis player[i, j]\ndata y[i, j] : binary, i != j\ns[i] ~ {prior}\ny[i, j] ~ Bernoulli({chance})\n"
+        )
+    };
+    let said = refused(&directory, &pairs("s[i] / (s[i] + s[j])", "Gamma(1, rate = 1)"));
+    assert!(
+        said.contains("write `logit = s[i] - s[j]`") && said.contains("with `s[i] ~ Normal(0, sd = 1)`"),
+        "{said}"
+    );
+    compiles(&directory, &pairs("logit = s[i] - s[j]", "Normal(0, sd = 1)"));
+}
