@@ -58,3 +58,18 @@ fn a_logistic_that_is_written_out_is_its_log_odds() {
     );
     compiles(&directory, &pairs("logit = s[i] - s[j]", "Normal(0, sd = 1)"));
 }
+
+#[test]
+fn an_axis_in_the_place_of_its_letter_is_told() {
+    let directory = scratch("advised_letter");
+    let said = refused(
+        &directory,
+        "axis n[N]\ndata x[N] : real\nmu ~ Normal(0, sd = 1)\nx[n] ~ Normal(mu, sd = 1)\n",
+    );
+    assert!(said.contains("`n` is the axis, its letter is `N`") && said.contains("write `N` here"), "{said}");
+    let said = refused(
+        &directory,
+        "axis n[i, j]\ndata x[i] : real\nmu ~ Normal(0, sd = 1)\nx[n] ~ Normal(mu, sd = 1)\n",
+    );
+    assert!(said.contains("`n` is the axis, its letters are `i`, `j`"), "{said}");
+}
