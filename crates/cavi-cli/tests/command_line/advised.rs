@@ -73,3 +73,42 @@ fn an_axis_in_the_place_of_its_letter_is_told() {
     );
     assert!(said.contains("`n` is the axis, its letters are `i`, `j`"), "{said}");
 }
+
+#[test]
+fn a_list_of_numbers_is_a_constant_with_a_name() {
+    let directory = scratch("advised_list");
+    let program = |line: &str| format!("axis k[k] = 2\n{line}\n");
+    for (line, advice) in [
+        ("pi[:k] ~ Dirichlet([1, 1])", "write `1` in place of the list"),
+        (
+            "pi[:k] ~ Dirichlet([1, 2])",
+            "`const a[k]`, write `a` in place of the list, and give a file: `--set a=FILE`",
+        ),
+        ("a[k] ~ Normal(0, sd = [1, 2])", "`const b[k]`, write `b` in place of the list"),
+        ("const w[k] = [1, 2]", "declare it without a value, `const w[k]`, and give a file: `--set w=FILE`"),
+        ("p = [0.2, 0.8]", "declare it without a value, `const p`, and give a file: `--set p=FILE`"),
+    ] {
+        let said = refused(&directory, &program(line));
+        assert!(said.contains(advice), "{line}: {said}");
+    }
+}
+
+#[test]
+fn a_setting_without_its_sign_is_told_with_it() {
+    let directory = scratch("advised_setting");
+    let program = |line: &str| {
+        format!(
+            "axis n[n]\ndata y[n] : real\nw ~ Normal(0, sd = 1)\ny[n] ~ Normal(w, sd = 1)\nfit {{\n  {line}\n}}\n"
+        )
+    };
+    for (line, advice) in [
+        ("sweeps: 100", "write `sweeps = 100`"),
+        ("sweeps 100", "write `sweeps = 100`"),
+        ("seed", "write `seed = ...`"),
+    ] {
+        let said = refused(&directory, &program(line));
+        assert!(said.contains(advice), "{line}: {said}");
+    }
+    assert!(refused(&directory, &program("threads")).contains("`sweeps = 500`"));
+    compiles(&directory, &program("sweeps = 100"));
+}
