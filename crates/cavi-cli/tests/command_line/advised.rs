@@ -112,3 +112,44 @@ fn a_setting_without_its_sign_is_told_with_it() {
     assert!(refused(&directory, &program("threads")).contains("`sweeps = 500`"));
     compiles(&directory, &program("sweeps = 100"));
 }
+
+#[test]
+fn a_flat_prior_on_an_interval_is_told_by_where_it_stands() {
+    let directory = scratch("advised_interval");
+    let program = |mu: &str, scale: &str, spelled: &str| {
+        format!(
+            "axis n[n]\naxis j[j]\ndata y[n] : real\ndata g[n] : index j\nmu[j] ~ {mu}\n{scale}\n\
+             y[n] ~ Normal(mu[g[n]], {spelled})\n"
+        )
+    };
+    let said = refused(&directory, &program("Uniform(0, 10)", "s[j] ~ dunif(0, 100)", "sd = s[g[n]]"));
+    for advice in [
+        "mu[j] ~ Normal(5, sd = 5)",
+        "s_prec[j] ~ Gamma(0.1, rate = 0.1)",
+        "`prec = s_prec[g[n]]` in place of `sd = s[g[n]]`",
+    ] {
+        assert!(said.contains(advice), "{said}");
+    }
+    compiles(
+        &directory,
+        &program("Normal(5, sd = 5)", "s_prec[j] ~ Gamma(0.1, rate = 0.1)", "prec = s_prec[g[n]]"),
+    );
+    for (spelled, prior) in
+        [("prec = s", "s ~ Gamma(0.1, rate = 0.1)"), ("var = s", "s ~ InverseGamma(0.1, 0.1)")]
+    {
+        let said = refused(&directory, &program("Uniform(-5, 5)", "s ~ Uniform(0, 100)", spelled));
+        assert!(said.contains("mu[j] ~ Normal(0, sd = 5)") && said.contains(prior), "{said}");
+        compiles(&directory, &program("Normal(0, sd = 5)", prior, spelled));
+    }
+    let counts = |prior: &str, statement: &str| {
+        format!("axis n[n]\ndata y[n] : count\np ~ {prior}\ny[n] ~ {statement}\n")
+    };
+    for (interval, statement, prior) in [
+        ("Uniform(0, 50)", "Poisson(p)", "Gamma(1, mean = 25)"),
+        ("Uniform(0, 1)", "Binomial(50, p)", "Beta(1, 1)"),
+    ] {
+        let said = refused(&directory, &counts(interval, statement));
+        assert!(said.contains(&format!("p ~ {prior}")), "{said}");
+        compiles(&directory, &counts(prior, statement));
+    }
+}

@@ -714,7 +714,7 @@ pub fn in_place_of(statement: &ast::Distribution, observed: bool) -> Option<(&'s
 }
 
 /// Whether a name that a program uses is one of this table: up to case, underscores and the `d` of BUGS and R.
-fn is_name(name: &str, used: &str) -> bool {
+pub(super) fn is_name(name: &str, used: &str) -> bool {
     let plain = |text: &str| text.replace('_', "").to_lowercase();
     let (name, used) = (plain(name), plain(used));
     used == name || used.strip_prefix('d') == Some(name.as_str())
