@@ -153,3 +153,18 @@ fn a_flat_prior_on_an_interval_is_told_by_where_it_stands() {
         compiles(&directory, &counts(prior, statement));
     }
 }
+
+#[test]
+fn shares_in_a_rate_are_told_as_numbers_of_their_own() {
+    let directory = scratch("advised_rates");
+    let program = |u: &str, v: &str| {
+        format!(
+            "axis r[i]\naxis c[j]\naxis rk[k] = 2\naxis ck[l] = 3\ndata y[i, j] : count\n{u}\n{v}\n\
+             s[k, l] ~ Gamma(1, rate = 0.1)\ny[i, j] ~ Poisson(sum[k, l](u[i, k] * s[k, l] * v[j, l]))\n"
+        )
+    };
+    let said = refused(&directory, &program("u[i, :k] ~ Dirichlet(0.5)", "v[j, :l] ~ Dirichlet(0.5)"));
+    let (u, v) = ("u[i, k] ~ Gamma(0.5, rate = 1)", "v[j, l] ~ Gamma(0.5, rate = 1)");
+    assert!(said.contains(u) && said.contains(v), "{said}");
+    compiles(&directory, &program(u, v));
+}

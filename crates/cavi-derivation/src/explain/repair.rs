@@ -112,6 +112,7 @@ fn repairs(model: &Model, complaint: &Complaint, compiles: &dyn Fn(&Model) -> bo
                 chosen(model, *only, compiles, &mut found);
             }
             if let ([only], true) = (draft.members.as_slice(), found.texts.is_empty()) {
+                by_entry(model, *only, compiles, &mut found);
                 constant(model, *only, compiles, &mut found);
             }
         }
