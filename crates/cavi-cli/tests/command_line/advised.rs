@@ -168,3 +168,28 @@ fn shares_in_a_rate_are_told_as_numbers_of_their_own() {
     assert!(said.contains(u) && said.contains(v), "{said}");
     compiles(&directory, &program(u, v));
 }
+
+#[test]
+fn broken_sticks_are_a_sparse_dirichlet() {
+    let directory = scratch("advised_sticks");
+    let said = refused(
+        &directory,
+        "axis n[n]\naxis k[k] = 10\ndata y[n] : real\nv[k] ~ Beta(1, 1)\npi = stick_breaking(v)\nz[n] ~ Categorical(pi)\n\
+         mu[k] ~ Normal(0, sd = 3)\ny[n] ~ Normal(mu[z[n]], sd = 1)\n",
+    );
+    assert!(said.contains("`pi[:k] ~ Dirichlet(0.05)`"), "{said}");
+}
+
+#[test]
+fn a_multiple_of_the_identity_takes_the_letters_of_the_matrix() {
+    let directory = scratch("advised_identity");
+    let program = |scale: &str| {
+        format!(
+            "axis n[n]\naxis p[p, q1]\ndata x[n, p] : real\nS[:p, :q1] ~ Wishart(5, scale = {scale})\n\
+             mu[p] ~ Normal(0, sd = 3)\nx[n, :p] ~ MultivariateNormal(mu, prec = S)\n"
+        )
+    };
+    let said = refused(&directory, &program("1"));
+    assert!(said.contains("write `1 * [p == q1]`, a multiple of the identity\n"), "{said}");
+    compiles(&directory, &program("1 * [p == q1]"));
+}
