@@ -193,3 +193,63 @@ fn a_multiple_of_the_identity_takes_the_letters_of_the_matrix() {
     assert!(said.contains("write `1 * [p == q1]`, a multiple of the identity\n"), "{said}");
     compiles(&directory, &program("1 * [p == q1]"));
 }
+
+#[test]
+fn counts_with_more_zeros_are_told_as_they_are() {
+    let directory = scratch("advised_zeros");
+    let said = refused(
+        &directory,
+        "axis n[n]\ndata y[n] : count\nlam ~ Gamma(1, rate = 1)\ny[n] ~ ZeroInflatedPoisson(0.3, lam)\n",
+    );
+    let lines = [
+        "axis y_part[y_c] = 2",
+        "const y_on[y_c]",
+        "y_share[:y_c] ~ Dirichlet(1)",
+        "y_of[n] ~ Categorical(y_share)",
+        "y[n] ~ Poisson(y_on[y_of[n]] * lam)",
+    ];
+    assert!(said.contains(&lines.join("\n      ")), "{said}");
+    assert!(said.contains("known ones are `const y_share[y_c]`, without the Dirichlet"), "{said}");
+    // With shares and rate known q is the posterior, and the bound is the evidence, `sum log (0.3 [y = 0] + 0.7 Poisson(y; 2))`.
+    let known = lines.join("\n").replace("y_share[:y_c] ~ Dirichlet(1)", "const y_share[y_c]");
+    fs::write(
+        directory.join("known.cavi"),
+        format!("axis n[n]\ndata y[n] : count\nconst lam = 2\n{known}\n"),
+    )
+    .unwrap();
+    fs::write(directory.join("y.csv"), "0\n0\n1\n3\n0\n5\n").unwrap();
+    fs::write(directory.join("on.csv"), "0\n1\n").unwrap();
+    fs::write(directory.join("share.csv"), "0.3\n0.7\n").unwrap();
+    run(
+        &directory,
+        "fit known.cavi --data y=y.csv --set y_on=on.csv --set y_share=share.csv --tol 1e-12 --out o",
+    );
+    let summary: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(directory.join("o/summary.json")).unwrap()).unwrap();
+    let of = |y: i32| {
+        let factorial: f64 = (1..=y).map(f64::from).product();
+        let poisson = (-2.0_f64).exp() * 2.0_f64.powi(y) / factorial;
+        (0.3 * f64::from(u8::from(y == 0)) + 0.7 * poisson).ln()
+    };
+    let expected: f64 = [0, 0, 1, 3, 0, 5].map(of).iter().sum();
+    let found = summary["elbo"].as_f64().unwrap();
+    assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+    for (family, last) in [
+        ("ZeroInflatedBinomial(10)", "y[n] ~ Binomial(10 * y_on[y_of[n]], y_p)"),
+        ("ZeroInflatedNegativeBinomial(2, 3)", "y[n] ~ Poisson(y_on[y_of[n]] * y_mean * y_spread[n])"),
+    ] {
+        let head = "axis n[n]\ndata y[n] : count\n";
+        let said = refused(&directory, &format!("{head}y[n] ~ {family}\n"));
+        let (_, recipe) = said.split_once("axis y_part").unwrap();
+        let (recipe, _) = recipe.split_once("\n\n").unwrap();
+        assert!(recipe.contains(last), "{said}");
+        compiles(&directory, &format!("{head}axis y_part{recipe}\n"));
+    }
+    // A regression of the zeros is lost, and said to be.
+    let said = refused(
+        &directory,
+        "axis i[i]\naxis p[p]\ndata y[i] : count\ndata x[i, p] : real\nb[p] ~ Normal(0, sd = 2)\nlam ~ Gamma(1, rate = 1)\n\
+         z[i] ~ Bernoulli(logit = sum[p](b[p] * x[i, p]))\ny[i] ~ Poisson(z[i] * lam)\n",
+    );
+    assert!(said.contains("`sum[p](b[p] * x[i, p])` cannot be kept"), "{said}");
+}

@@ -2,7 +2,7 @@
 
 use cavi_algebra::{
     Array, ArrayId, ArrayKind, Axis, AxisId, Expression, Letter, LetterId, Restriction, StatementId,
-    Subscript, Support,
+    Subscript, Support, Symbols,
 };
 use cavi_families::{Domain, Extent, Family, Slices, families};
 use cavi_model::{ArgumentSpec, BlockKind, BlockSpec, Model, text_of};
@@ -127,8 +127,8 @@ fn repairs(model: &Model, complaint: &Complaint, compiles: &dyn Fn(&Model) -> bo
             if real.is_empty() {
                 points(model, statement, compiles, &mut found);
             } else {
-                priors(model, &real, Some(Support::Positive), compiles, &mut found);
                 on_the_real_line(model, statement, compiles, &mut found);
+                priors(model, &real, Some(Support::Positive), compiles, &mut found);
             }
         }
         (None, None) => {}
@@ -227,7 +227,6 @@ fn spelled(
     }
 }
 
-/// Whether a prior on `new` may take the place of one on `old`.
 /// The whole of an argument under a spelling that takes any number, as the log odds of a chance.
 fn on_the_real_line(
     model: &Model,
@@ -260,6 +259,7 @@ fn on_the_real_line(
     }
 }
 
+/// Whether a prior on `new` may take the place of one on `old`.
 fn may_replace(old: Support, new: Support) -> bool {
     let positive = |support| matches!(support, Support::Positive | Support::Nonnegative);
     positive(old) && positive(new) || old == new
@@ -664,10 +664,18 @@ fn chosen(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool, f
             }
             _ => (share_name.clone(), slice.join(", "), ",".to_owned()),
         };
+        // A chance by covariates has no place in the shares.
+        let left_out = match chance.map(|own| &own.value) {
+            Some(Expression::Value(..)) | None => String::new(),
+            Some(value) if reads_latents(symbols, value) => {
+                format!("; the class has one share for all, and `{}` cannot be kept", text_of(symbols, value))
+            }
+            _ => String::new(),
+        };
         found.texts.push(format!(
             "let a class choose: `axis {axis_name}[{letter_name}] = 2`, `const {on_name}[{letter_name}]` (0 and 1, by `--set`), \
              `{share_name}[{shares}] ~ {}(1)`, `{} ~ {}({of_class})`{also} and `{on_name}[{}]` in place of `{}`: a log of \
-             `{name}` is infinite where it is 0, and has no expectation",
+             `{name}` is infinite where it is 0, and has no expectation{left_out}",
             simplex.name(),
             element(&class_name),
             classes.name(),
@@ -675,6 +683,13 @@ fn chosen(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool, f
             element(&name),
         ));
     }
+}
+
+/// Whether an expression reads a latent.
+fn reads_latents(symbols: &Symbols, value: &Expression) -> bool {
+    let mut found = false;
+    value.visit_values(&mut |array, _| found |= symbols.array(array).kind == ArrayKind::Latent);
+    found
 }
 
 /// `on[s[n]]` in place of `s[n]`.
