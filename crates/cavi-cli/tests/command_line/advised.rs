@@ -141,12 +141,30 @@ fn a_flat_prior_on_an_interval_is_told_by_where_it_stands() {
         assert!(said.contains("mu[j] ~ Normal(0, sd = 5)") && said.contains(prior), "{said}");
         compiles(&directory, &program("Normal(0, sd = 5)", prior, spelled));
     }
+    for written in ["1 / s^2", "s^-2", "1 / (s * s)", "pow(s, -2)"] {
+        for line in [format!("prec = {written}"), format!("prec = t\nt = {written}")] {
+            let (spelled, definition) = line.split_once('\n').unwrap_or((&line, ""));
+            let said = refused(
+                &directory,
+                &program("Uniform(-5, 5)", &format!("{definition}\ns ~ dunif(0, 100)"), spelled),
+            );
+            let advice = format!("`s_prec` in place of `{written}`)\n      s_prec ~ Gamma(0.1, rate = 0.1)");
+            assert!(said.contains(&advice), "{line}: {said}");
+        }
+    }
+    compiles(
+        &directory,
+        &program("Normal(0, sd = 5)", "t = s_prec\ns_prec ~ Gamma(0.1, rate = 0.1)", "prec = t"),
+    );
     let counts = |prior: &str, statement: &str| {
         format!("axis n[n]\ndata y[n] : count\np ~ {prior}\ny[n] ~ {statement}\n")
     };
     for (interval, statement, prior) in [
         ("Uniform(0, 50)", "Poisson(p)", "Gamma(1, mean = 25)"),
         ("Uniform(0, 1)", "Binomial(50, p)", "Beta(1, 1)"),
+        // Of the mean 1/2 and the variance 0.03: a + b = 0.25 / 0.03 - 1.
+        ("Uniform(0.2, 0.8)", "Binomial(50, p)", "Beta(3.67, 3.67)"),
+        ("Uniform(0, 4)", "Binomial(50, logit = p)", "Normal(2, sd = 2)"),
     ] {
         let said = refused(&directory, &counts(interval, statement));
         assert!(said.contains(&format!("p ~ {prior}")), "{said}");

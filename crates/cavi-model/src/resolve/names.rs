@@ -278,8 +278,9 @@ impl Resolver<'_> {
         }
         let names: Vec<&str> = families().iter().map(|family| family.name()).collect();
         let list = format!("families: {}", names.join(", "));
-        let statements = self.drafts.iter().map(|draft| draft.ast);
-        let of_interval = if observed { None } else { in_place_of_interval(ast, statements) };
+        let statements: Vec<&ast::Distribution> = self.drafts.iter().map(|draft| draft.ast).collect();
+        let definitions: Vec<&ast::Expression> = self.definitions.iter().map(|own| own.value).collect();
+        let of_interval = if observed { None } else { in_place_of_interval(ast, &statements, &definitions) };
         let instead = of_interval.or_else(|| in_place_of(ast, observed));
         let diagnostic = if let Some((is, lines)) = instead {
             Diagnostic::error("E0208", format!("`{}` is no family: {is}", name.text))
