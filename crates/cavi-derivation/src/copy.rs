@@ -2,7 +2,9 @@
 //! of rows.
 
 use cavi_algebra::rules::{Substitution, replace_index, substitute};
-use cavi_algebra::{ArrayId, Atom, AxisId, LetterId, Subscript, Sum, Support, Symbols};
+use cavi_algebra::{
+    ArrayId, Atom, AxisId, Factor, Function, LetterId, Subscript, Sum, Support, Symbols, Term,
+};
 use cavi_families::Argument;
 use cavi_model::{Model, Statement};
 
@@ -13,7 +15,8 @@ use crate::joint::{arguments, innermost_selection, multiplicities_of, target_of,
 pub struct Copy {
     /// The symbols of the model, with the letters that were added.
     pub symbols: Symbols,
-    /// `log p(target | parameters)`; the letters of the plates are free in it, and those of the classes.
+    /// `log p(target | parameters)`; the letters of the plates are free in it, and those of the classes. Each log stands with the whole of its
+    /// coefficient.
     pub log_density: Sum,
     /// The parameters under their first spellings.
     pub arguments: Vec<Option<Argument>>,
@@ -128,8 +131,47 @@ pub fn copy(
     }
     let target = target_of(model, &symbols, statement);
     let log_density = statement.family.log_density(&mut symbols, &target, &arguments);
+    let log_density = with_whole_coefficients(&symbols, log_density);
     let weights = multiplicities_of(&symbols, statement);
     Ok(Copy { symbols, log_density, arguments, selections, placed, weights })
+}
+
+/// A sum in which each log is multiplied by the whole of its coefficient: of `n log(1 - p) - y log(1 - p)` there is left
+/// `(n - y) log(1 - p)`. Where `p` is 1 and `y` is `n` this is 0 times minus infinity, nothing, and what was multiplied out the difference of two
+/// infinities.
+fn with_whole_coefficients(symbols: &Symbols, sum: Sum) -> Sum {
+    let is_log = |factor: &Factor| factor.power == 1 && matches!(factor.atom, Atom::Apply(Function::Log, _));
+    // For each log the letters it is summed over, its coefficient, and its first term as it was written.
+    let mut wholes: Vec<(Factor, Vec<LetterId>, Sum, Term)> = Vec::new();
+    let mut others: Vec<Term> = Vec::new();
+    for term in sum.terms {
+        let logs: Vec<usize> = (0..term.factors.len()).filter(|at| is_log(&term.factors[*at])).collect();
+        let [at] = logs[..] else {
+            others.push(term);
+            continue;
+        };
+        let mut rest = term.clone();
+        let log = rest.factors.remove(at);
+        // A ragged letter stands for its ancestors too.
+        let free = log.atom.free_letters(symbols);
+        let seen: Vec<LetterId> = free.into_iter().flat_map(|letter| symbols.lineage(letter)).collect();
+        let (outside, inside): (Vec<LetterId>, Vec<LetterId>) =
+            rest.sums.iter().partition(|letter| seen.contains(letter));
+        rest.sums = inside;
+        match wholes.iter_mut().find(|own| own.0 == log && own.1 == outside) {
+            Some((_, _, coefficient, _)) => coefficient.terms.push(rest),
+            None => wholes.push((log, outside, Sum { terms: vec![rest] }, term)),
+        }
+    }
+    others.extend(wholes.into_iter().map(|(log, sums, coefficient, first)| match coefficient.terms.len() {
+        1 => first,
+        _ => Term {
+            sums,
+            factors: vec![Factor::of(Atom::Group(Box::new(coefficient))), log],
+            ..Term::number(1.0)
+        },
+    }));
+    Sum { terms: others }
 }
 
 /// How many combinations of classes there are.

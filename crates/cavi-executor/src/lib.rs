@@ -19,7 +19,7 @@ pub use initialise::start;
 pub use interpret::Interpreter;
 pub use layout::{Layout, Parameters};
 pub use plan::{Plan, Precision, Unplanned};
-pub use run::{Digits, Executor, Swept};
+pub use run::{Digits, Executor, Swept, is_of_switches};
 pub use schedule::{Item, Schedule, Step};
 pub use shard::{Ground, Runner, Sharded, Spread};
 pub use trouble::Trouble;

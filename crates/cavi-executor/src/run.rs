@@ -56,6 +56,7 @@ use crate::trouble::Trouble;
 pub use ascend::Allocations;
 use bound::Total;
 pub(crate) use buffers::Array;
+pub use extrapolate::is_of_switches;
 pub(crate) use extrapolate::{coordinates, move_to};
 use joint::Joint;
 pub use resume::Digits;

@@ -121,6 +121,7 @@ impl<'t> Failure<'_, 't> {
             .or_else(|| self.two_statements())
             .or_else(|| self.constant_without_sign())
             .or_else(|| self.data_statement())
+            .or_else(|| self.setting_without_sign())
             .or_else(|| self.comparison())
             .or_else(|| self.subscript_arithmetic())
             .or_else(|| self.colon_range())
@@ -310,22 +311,62 @@ impl<'t> Failure<'_, 't> {
         if !previous.is("[") || !number || self.before(2).is_some_and(|token| token.is_word()) {
             return None;
         }
-        let name = self.tokens.get(1).map_or("a", |token| token.text);
-        let end = self.tokens[self.found..].iter().find(|token| token.is("]")).or(self.tokens.last());
+        let end = self.tokens[self.found..].iter().position(|token| token.is("]"));
+        let numbers = &self.tokens[self.found..self.found + end.unwrap_or(self.tokens.len() - self.found)];
+        let end = end.map(|end| &self.tokens[self.found + end]).or(self.tokens.last());
         let whole = end.map_or(self.span(), |end| previous.span.to(end.span));
-        let declared = match self.tokens.iter().position(|token| token.is("=")) {
+        let text = |tokens: &[Token<'_>]| {
+            tokens.iter().map(|token| token.text).collect::<String>().replace(',', ", ")
+        };
+        let is_declared = self.tokens[0].is("const") || self.tokens[0].is("data");
+        // Of `p = [0.2, 0.8]` the whole right side is the list.
+        let equal = self.tokens.iter().position(|token| token.is("=")).filter(|equal| {
+            let is_defined = !self.tokens[..*equal].iter().any(|token| token.is("~"));
+            *equal > usize::from(is_declared) && equal + 2 == self.found && is_defined
+        });
+        let help = match equal {
             Some(equal) => {
-                self.tokens[1..equal].iter().map(|token| token.text).collect::<String>().replace(',', ", ")
+                let own = &self.tokens[usize::from(is_declared)..equal];
+                let (name, declared) = (own[0].text, text(own));
+                format!(
+                    "declare it without a value, `const {declared}`, and give a file: `--set {name}=FILE`"
+                )
             }
-            None => name.to_owned(),
+            // One number stands for the whole of an argument.
+            None if numbers.iter().all(|token| token.is(",") || token.text == numbers[0].text) => {
+                format!("one number fills an array: write `{}` in place of the list", numbers[0].text)
+            }
+            None => {
+                let slice = self.tokens.windows(2).find(|pair| pair[0].is(":") && pair[1].is_word());
+                let letter = slice.map_or("k", |pair| pair[1].text);
+                let taken = |name: &&&str| !self.tokens.iter().any(|token| token.is(name));
+                let name = ["a", "b", "given"].iter().find(taken).unwrap_or(&"values");
+                format!(
+                    "declare a constant of its own, `const {name}[{letter}]`, write `{name}` in place of the list, and give a file: \
+                     `--set {name}=FILE`"
+                )
+            }
         };
         Some(
             Diagnostic::error("E0101", "an array written out in the text")
                 .at(whole, "the language has no lists of numbers")
                 .possible("one number fills an array: `const a[k] = 0.1`")
-                .help(format!(
-                    "declare it without a value, `const {declared}`, and give a file: `--set {name}=FILE`"
-                )),
+                .help(help),
+        )
+    }
+
+    /// `sweeps: 100`, `sweeps 100`
+    fn setting_without_sign(&self) -> Option<Diagnostic> {
+        if self.rule != Rule::setting_line || self.found != 1 {
+            return None;
+        }
+        let (name, first) = (self.tokens[0].text, 1 + usize::from(self.found_is(":")));
+        let value: String = self.tokens.iter().skip(first).map(|token| token.text).collect();
+        let value = if value.is_empty() { "...".to_owned() } else { value };
+        Some(
+            Diagnostic::error("E0101", format!("`{name}` without `=`"))
+                .at(self.span(), "expected `=`")
+                .help(format!("write `{name} = {value}`")),
         )
     }
 
@@ -719,7 +760,9 @@ fn form(rule: Rule) -> Option<&'static str> {
             "a schedule is `a, (b, c), [d, e] repeat 3, f reset repeat 10`: names of variables, groups, sequences"
         }
         Rule::stop_line => "`stop when rel_elbo < 1e-6 for 3`",
-        Rule::setting_line => "`restarts = 10`, `seed = 1`, `accelerate = auto`, `allocations = collapsed`",
+        Rule::setting_line => {
+            "`restarts = 10`, `seed = 1`, `sweeps = 500`, `accelerate = auto`, `allocations = collapsed`"
+        }
         Rule::batch_line => "a line about mini-batches is `batch doc` or `batch doc in 16`",
         Rule::warmup_line | Rule::warmups_line => {
             "a warm-up is `means 60`, `collapsed 60` or `shapes 0.6 over 40`"

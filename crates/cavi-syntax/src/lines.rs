@@ -47,9 +47,17 @@ impl BlockKind {
         match self {
             BlockKind::Posterior => &["q", "point", "fixed", "implicit"],
             BlockKind::Init | BlockKind::Notation => &[],
-            BlockKind::Fit => {
-                &["sweep", "stop", "restarts", "seed", "accelerate", "allocations", "warmup", "batch"]
-            }
+            BlockKind::Fit => &[
+                "sweep",
+                "stop",
+                "restarts",
+                "seed",
+                "sweeps",
+                "accelerate",
+                "allocations",
+                "warmup",
+                "batch",
+            ],
             BlockKind::Report => &["top", "bars", "curve", "heat", "intervals", "image", "compare"],
         }
     }
@@ -774,7 +782,7 @@ pub(crate) fn item_forms(kind: BlockKind) -> &'static str {
         BlockKind::Init => "a line of `init` is `w[i, k] = expression` or `w[i, k] ~ Family(...)`",
         BlockKind::Fit => {
             "a line of `fit` is `sweep a, (b, c)`, `stop when rel_elbo < 1e-6 for 3`, `restarts = 10`, `seed = 1`, \
-             `accelerate = auto`, `allocations = collapsed`, `warmup means 60`, `warmup collapsed 60`, \
+             `sweeps = 500`, `accelerate = auto`, `allocations = collapsed`, `warmup means 60`, `warmup collapsed 60`, \
              `warmup shapes 0.6 over 40`, `batch doc` or `batch doc in 16`"
         }
         BlockKind::Report => {

@@ -7,7 +7,7 @@ use cavi_model::{ArgumentSpec, Model, Statement};
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::gamma::ln_gamma;
 
-use crate::world::{Positions, World, inverse_and_determinant};
+use crate::world::{Positions, World, inverse_and_determinant, log_gamma};
 
 /// The log joint density of data and latents.
 pub fn log_joint(model: &Model, world: &World) -> f64 {
@@ -263,7 +263,7 @@ impl Reader<'_> {
             "Bernoulli" => self.trials(x(at), 1.0, spelling(0), &argument(0).value, at),
             "Binomial" => {
                 let (x, total) = (x(at), self.value(argument(0), at));
-                let coefficient = ln_gamma(total + 1.0) - ln_gamma(x + 1.0) - ln_gamma(total - x + 1.0);
+                let coefficient = ln_gamma(total + 1.0) - ln_gamma(x + 1.0) - log_gamma(total - x + 1.0);
                 coefficient + self.trials(x, total, spelling(1), &argument(1).value, at)
             }
             "Dirichlet" => {

@@ -330,7 +330,7 @@ fn restricted(array: &Array, sizes: &[usize], place: usize) -> bool {
     array.has_entry(&positions)
 }
 
-/// Data under a total are cut to it.
+/// Data under a total are cut to it; where a latent class chooses the total, to the smallest that it can choose.
 fn totals(model: &Model, bound: &mut Bound, rng: &mut ChaCha8Rng) {
     for statement in &model.statements {
         let parameters = statement.family.parameters();
@@ -341,15 +341,18 @@ fn totals(model: &Model, bound: &mut Bound, rng: &mut ChaCha8Rng) {
         if !statement.slices.is_empty() {
             continue;
         }
-        let world = World::new(&model.symbols, bound);
+        let Some(worlds) = worlds_of_classes(model, bound, &argument.value) else { continue };
         let sizes = bound.shape(&model.symbols, statement.target);
         // By places in C order; there is no limit where no copy of the statement stands.
         let mut limits = vec![f64::INFINITY; sizes.iter().product()];
         let letters = &model.symbols.array(statement.target).letters;
-        world.each(letters, &mut world.nowhere(), &mut |at| {
-            let positions: Vec<usize> = letters.iter().filter_map(|letter| at[letter.index()]).collect();
-            limits[world.place(statement.target, &positions)] = world.value(&argument.value, at);
-        });
+        for world in &worlds {
+            world.each(letters, &mut world.nowhere(), &mut |at| {
+                let positions: Vec<usize> = letters.iter().filter_map(|letter| at[letter.index()]).collect();
+                let limit = &mut limits[world.place(statement.target, &positions)];
+                *limit = limit.min(world.value(&argument.value, at));
+            });
+        }
         let (values, places): (&mut [f64], Vec<usize>) = match &mut bound.arrays[statement.target.index()] {
             Some(BoundArray::Dense { values, .. }) => {
                 let places = (0..values.len()).collect();
@@ -372,4 +375,33 @@ fn totals(model: &Model, bound: &mut Bound, rng: &mut ChaCha8Rng) {
             }
         }
     }
+}
+
+/// A world for each combination of the values of the latent classes that an expression reads, each class the same for all copies of its
+/// latent; `None` where it reads a latent that is no class.
+fn worlds_of_classes<'a>(model: &'a Model, bound: &'a Bound, value: &Expression) -> Option<Vec<World<'a>>> {
+    let mut read = std::collections::BTreeSet::new();
+    value.visit_values(&mut |array, _| {
+        if model.symbols.array(array).kind == ArrayKind::Latent {
+            read.insert(array);
+        }
+    });
+    let mut worlds = vec![World::new(&model.symbols, bound)];
+    for latent in read {
+        let classes = match model.symbols.array(latent).support {
+            Support::Index(axis) => bound.size(axis),
+            Support::Binary => 2,
+            _ => return None,
+        };
+        let copies: usize = bound.shape(&model.symbols, latent).iter().product();
+        let with = |world: World<'a>| {
+            (0..classes).map(move |class| {
+                let mut world = world.clone();
+                world.latents[latent.index()] = Some(vec![class as f64; copies]);
+                world
+            })
+        };
+        worlds = worlds.into_iter().flat_map(with).collect();
+    }
+    Some(worlds)
 }

@@ -223,7 +223,7 @@ pub fn apply(function: Function, x: f64) -> f64 {
         Function::Softplus => x.exp().ln_1p(),
         Function::EvenSoftplus => (2.0 * (0.5 * x).cosh()).ln(),
         Function::LogisticCurvature => (0.5 * x).tanh() / (2.0 * x),
-        Function::LogGamma => ln_gamma(x),
+        Function::LogGamma => log_gamma(x),
         Function::Digamma => digamma(x),
         Function::Trigamma => trigamma(x),
         Function::SinePi => (std::f64::consts::PI * x).sin(),
@@ -241,6 +241,11 @@ pub fn apply(function: Function, x: f64) -> f64 {
             panic!("`{}` has no second writing", function.name())
         }
     }
+}
+
+/// `log Gamma(x)`; infinity at its poles, 0 and the whole numbers below.
+pub fn log_gamma(x: f64) -> f64 {
+    if x <= 0.0 && x.fract() == 0.0 { f64::INFINITY } else { ln_gamma(x) }
 }
 
 /// `psi'(x) = 1 / x^2 + psi'(x + 1)` up to 20, from there `1/y + 1/(2 y^2) + 1/(6 y^3) - 1/(30 y^5) + 1/(42 y^7)`, whose next

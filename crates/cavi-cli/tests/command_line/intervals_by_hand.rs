@@ -133,3 +133,37 @@ fn certain_classes_do_not_answer() {
         assert!((sd * sd * precision - 1.0).abs() < 1e-6, "{sd}, by hand {}", precision.powf(-0.5));
     }
 }
+
+/// Where a switch is certain its probability is 1 in doubles, or nearly so, and its log odds are infinite or known to few digits. The means have the conjugate
+/// posteriors of their own rows, and the share that of so many rows.
+#[test]
+fn certain_switches_do_not_answer() {
+    let directory = scratch("intervals_of_certain_switches");
+    let program = "axis row[n]\ndata x[n] : real\nconst s\nshare ~ Beta(1, 1)\nz[n] ~ Bernoulli(share)\n\
+        a ~ Normal(0, sd = 30)\nb ~ Normal(0, sd = 30)\nx[n] ~ Normal((1 - z[n]) * a + z[n] * b, sd = s)\n";
+    let (low, high) = ([-8.1, -7.9, -8.0], [8.0, 8.1, 7.9, 8.05, 7.95]);
+    let rows: Vec<String> = low.iter().chain(&high).map(f64::to_string).collect();
+    write(&directory, &[("m.cavi", program), ("x.csv", &rows.join("\n"))]);
+    // Log odds of 16^2 / (2 s^2), which are 12,800 and 30.
+    for s in [0.1, 2.066] {
+        run(
+            &directory,
+            &format!(
+                "fit m.cavi --data x=x.csv --set s={s} --tol 1e-12 --sweeps 2000 --quiet --force --out o"
+            ),
+        );
+        let found = json(&directory, "intervals o a b share --linear-response");
+        let number = |mean: f64| if mean < 0.0 { 3.0 } else { 5.0 };
+        let (a, b) = (intervals(&found, "a")[0], intervals(&found, "b")[0]);
+        assert!(a[0] * b[0] < 0.0, "{found}");
+        for [mean, sd] in [a, b] {
+            let precision = 1.0 / 900.0 + number(mean) / (s * s);
+            assert!((sd * sd * precision - 1.0).abs() < 1e-5, "{s}: {sd}, by hand {}", precision.powf(-0.5));
+        }
+        let (ones, zeros) = (1.0 + number(b[0]), 1.0 + number(a[0]));
+        let variance = ones * zeros / ((ones + zeros) * (ones + zeros) * (ones + zeros + 1.0));
+        let [mean, sd] = intervals(&found, "share")[0];
+        assert!((mean - ones / (ones + zeros)).abs() < 1e-9, "{found}");
+        assert!((sd * sd / variance - 1.0).abs() < 1e-5, "{s}: {sd}, by hand {}", variance.sqrt());
+    }
+}

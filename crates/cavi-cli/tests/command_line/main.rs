@@ -3,6 +3,7 @@
 mod common;
 mod data;
 
+mod advised;
 mod answers;
 mod asking;
 mod batch;
@@ -27,6 +28,7 @@ mod given_again;
 mod held_latents;
 mod held_out_parts;
 mod heldout;
+mod impossible;
 mod intervals_by_hand;
 mod joined;
 mod large_texts;

@@ -423,7 +423,8 @@ fn rows_of_weight_have_the_means_of_the_rows_they_stand_for() {
         format!("axis row[n]\naxis col[j]\ndata x[n, j] : {kind}, absent = NA\n{weight}m[j] ~ {statement}\n")
     };
     let cell = |row: usize, col: usize| (row * 5 + col * 3 + row * col) % 7;
-    let weight = |row: usize| 1 + row * 3 % 4;
+    // 0, 3, 1, 4, 2, and again: of rows of weight 0 there is none.
+    let weight = |row: usize| row * 3 % 5;
     let kinds = [
         ("real", "Normal(0, sd = 3)\nx[n, j] ~ Normal(m[j], sd = 1)"),
         ("count", "Gamma(2, rate = 1)\nx[n, j] ~ Poisson(m[j])"),

@@ -2,7 +2,7 @@
 
 use cavi_algebra::rules::{complements, to_sum};
 use cavi_algebra::{
-    ArrayId, ArrayKind, Atom, Expression, Factor, LetterId, Subscript, Sum, Support, Symbols, Term,
+    ArrayId, ArrayKind, Atom, Expression, Factor, Function, LetterId, Subscript, Sum, Support, Symbols, Term,
 };
 use cavi_families::{Domain, Family, Slices, families, fits_a_log};
 use cavi_model::{ArgumentSpec, Model, Statement, text_of};
@@ -30,19 +30,33 @@ pub fn quotient(model: &Model, statement: &Statement) -> Option<Diagnostic> {
     let spelled = statement.family.parameters()[place].spellings.iter().find(|own| own.name == "logit")?;
     let real =
         families().iter().find(|own| own.latent() == Some(Support::Real) && own.slices() == Slices::None)?;
+    let logs = log_of(symbols, above).zip(log_of(symbols, rest));
+    // The latents whose logs stand in their place have other priors.
     let mut priors: Vec<String> = Vec::new();
-    argument.value.visit_values(&mut |array, _| {
-        if symbols.array(array).kind == ArrayKind::Latent
-            && !matches!(symbols.array(array).support, Support::Index(_))
-        {
-            let letters = letters_text(symbols, &with_ancestors(symbols, &symbols.array(array).letters));
-            let text = format!("`{}{letters} ~ {}(0, sd = 1)`", symbols.array(array).name, real.name());
-            if !priors.contains(&text) {
-                priors.push(text);
-            }
+    logs.iter().flat_map(|(above, rest)| above.renamed.iter().chain(&rest.renamed)).for_each(|array| {
+        let letters = letters_text(symbols, &with_ancestors(symbols, &symbols.array(*array).letters));
+        let text = format!("`{}{letters} ~ {}(0, sd = 1)`", symbols.array(*array).name, real.name());
+        if !priors.contains(&text) {
+            priors.push(text);
         }
     });
-    let [above, rest] = [*above, rest].map(|own| text_of(symbols, own));
+    let help = match logs {
+        Some((above, rest)) => {
+            let odds: Vec<Expression> =
+                above.addends.into_iter().chain(rest.addends.into_iter().map(negated)).collect();
+            let odds = match <[Expression; 1]>::try_from(odds) {
+                Ok([only]) => only,
+                Err(several) => Expression::Add(several),
+            };
+            let odds = format!("`{} = {}`", spelled.name, text_of(symbols, &odds));
+            match priors.is_empty() {
+                true => format!("write {odds}, the same chance by its log odds"),
+                false => format!("write {odds}, the logs of what stands here, with {}", priors.join(" and ")),
+            }
+        }
+        None => format!("write `{} = ...`, with the log odds as a sum of products", spelled.name),
+    };
+    let [above] = [*above].map(|own| text_of(symbols, own));
     let below = addends.iter().map(|own| text_of(symbols, own)).collect::<Vec<_>>().join(" + ");
     let quotient = format!("{above} / ({below})");
     Some(
@@ -55,12 +69,68 @@ pub fn quotient(model: &Model, statement: &Statement) -> Option<Diagnostic> {
             "a chance by its log odds, which take a sum of products of latents under {}",
             real.name()
         ))
-        .help(format!(
-            "write `{} = {above} - {rest}`, the logs of what stands here, with {}",
-            spelled.name,
-            priors.join(" and ")
-        )),
+        .help(help),
     )
+}
+
+/// A logarithm as a sum, and the latents that stand in it in the place of their logs.
+#[derive(Default)]
+struct LogSum {
+    addends: Vec<Expression>,
+    renamed: Vec<ArrayId>,
+}
+
+/// The logarithm of a product of exponentials, numbers and elements: `log(exp(b x) a) = b x + log a`, where a latent `a` is written for its own
+/// log. `None` of sums and other functions.
+fn log_of(symbols: &Symbols, value: &Expression) -> Option<LogSum> {
+    let of = |addend: Expression| Some(LogSum { addends: vec![addend], ..LogSum::default() });
+    match value {
+        Expression::Number(1.0) => Some(LogSum::default()),
+        Expression::Number(number) if *number > 0.0 => {
+            of(Expression::Apply(Function::Log, Box::new(value.clone())))
+        }
+        Expression::Value(array, _) if symbols.array(*array).kind == ArrayKind::Latent => {
+            Some(LogSum { addends: vec![value.clone()], renamed: vec![*array] })
+        }
+        Expression::Value(..) => of(Expression::Apply(Function::Log, Box::new(value.clone()))),
+        Expression::Apply(Function::Exp, exponent) => match &**exponent {
+            Expression::Add(addends) => Some(LogSum { addends: addends.clone(), ..LogSum::default() }),
+            exponent => of(exponent.clone()),
+        },
+        Expression::Multiply(parts) => parts.iter().try_fold(LogSum::default(), |mut all, part| {
+            let own = log_of(symbols, part)?;
+            all.addends.extend(own.addends);
+            all.renamed.extend(own.renamed);
+            Some(all)
+        }),
+        Expression::Power(base, exponent) if **exponent == Expression::Number(-1.0) => {
+            let own = log_of(symbols, base)?;
+            Some(LogSum { addends: own.addends.into_iter().map(negated).collect(), ..own })
+        }
+        _ => None,
+    }
+}
+
+/// `-value`, and `value` of `-value`.
+fn negated(value: Expression) -> Expression {
+    match value {
+        Expression::Number(number) => Expression::Number(-number),
+        Expression::Multiply(mut parts) => {
+            match parts.first_mut() {
+                Some(Expression::Number(-1.0)) => {
+                    parts.remove(0);
+                }
+                Some(Expression::Number(number)) => *number = -*number,
+                Some(first @ Expression::Multiply(_)) => *first = negated(first.clone()),
+                _ => parts.insert(0, Expression::Number(-1.0)),
+            }
+            match <[Expression; 1]>::try_from(parts) {
+                Ok([only]) => only,
+                Err(parts) => Expression::Multiply(parts),
+            }
+        }
+        value => Expression::Multiply(vec![Expression::Number(-1.0), value]),
+    }
 }
 
 /// The argument that is a chance, and which parameter it is.

@@ -2,7 +2,7 @@
 
 use cavi_algebra::{
     Array, ArrayId, ArrayKind, Axis, AxisId, Expression, Letter, LetterId, Restriction, StatementId,
-    Subscript, Support,
+    Subscript, Support, Symbols,
 };
 use cavi_families::{Domain, Extent, Family, Slices, families};
 use cavi_model::{ArgumentSpec, BlockKind, BlockSpec, Model, text_of};
@@ -112,6 +112,7 @@ fn repairs(model: &Model, complaint: &Complaint, compiles: &dyn Fn(&Model) -> bo
                 chosen(model, *only, compiles, &mut found);
             }
             if let ([only], true) = (draft.members.as_slice(), found.texts.is_empty()) {
+                by_entry(model, *only, compiles, &mut found);
                 constant(model, *only, compiles, &mut found);
             }
         }
@@ -126,6 +127,7 @@ fn repairs(model: &Model, complaint: &Complaint, compiles: &dyn Fn(&Model) -> bo
             if real.is_empty() {
                 points(model, statement, compiles, &mut found);
             } else {
+                on_the_real_line(model, statement, compiles, &mut found);
                 priors(model, &real, Some(Support::Positive), compiles, &mut found);
             }
         }
@@ -220,6 +222,38 @@ fn spelled(
                     other.name, other.name
                 ));
                 return;
+            }
+        }
+    }
+}
+
+/// The whole of an argument under a spelling that takes any number, as the log odds of a chance.
+fn on_the_real_line(
+    model: &Model,
+    statement: StatementId,
+    compiles: &dyn Fn(&Model) -> bool,
+    found: &mut Repairs,
+) {
+    let own = &model.statements[statement.index()];
+    for (place, (argument, parameter)) in own.arguments.iter().zip(own.family.parameters()).enumerate() {
+        let Some(argument) = argument else { continue };
+        let now = &parameter.spellings[argument.spelling];
+        for (spelling, other) in parameter.spellings.iter().enumerate() {
+            if other.domain != Domain::Real || now.domain == Domain::Real {
+                continue;
+            }
+            let mut changed = model.clone();
+            if let Some(argument) = &mut changed.statements[statement.index()].arguments[place] {
+                argument.spelling = spelling;
+            }
+            if compiles(&changed) {
+                found.texts.push(format!(
+                    "write `{} = {}`, which may be any number, in place of `{}`, which is {}",
+                    other.name,
+                    text_of(&model.symbols, &argument.value),
+                    now.name,
+                    now.domain.expected()
+                ));
             }
         }
     }
@@ -630,10 +664,18 @@ fn chosen(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool, f
             }
             _ => (share_name.clone(), slice.join(", "), ",".to_owned()),
         };
+        // A chance by covariates has no place in the shares.
+        let left_out = match chance.map(|own| &own.value) {
+            Some(Expression::Value(..)) | None => String::new(),
+            Some(value) if reads_latents(symbols, value) => {
+                format!("; the class has one share for all, and `{}` cannot be kept", text_of(symbols, value))
+            }
+            _ => String::new(),
+        };
         found.texts.push(format!(
             "let a class choose: `axis {axis_name}[{letter_name}] = 2`, `const {on_name}[{letter_name}]` (0 and 1, by `--set`), \
              `{share_name}[{shares}] ~ {}(1)`, `{} ~ {}({of_class})`{also} and `{on_name}[{}]` in place of `{}`: a log of \
-             `{name}` is infinite where it is 0, and has no expectation",
+             `{name}` is infinite where it is 0, and has no expectation{left_out}",
             simplex.name(),
             element(&class_name),
             classes.name(),
@@ -641,6 +683,13 @@ fn chosen(model: &Model, variable: ArrayId, compiles: &dyn Fn(&Model) -> bool, f
             element(&name),
         ));
     }
+}
+
+/// Whether an expression reads a latent.
+fn reads_latents(symbols: &Symbols, value: &Expression) -> bool {
+    let mut found = false;
+    value.visit_values(&mut |array, _| found |= symbols.array(array).kind == ArrayKind::Latent);
+    found
 }
 
 /// `on[s[n]]` in place of `s[n]`.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use cavi_algebra::{BlockId, Equations, Mode};
-use cavi_families::{Improper, views, views_mut};
+use cavi_algebra::{BlockId, Equations, Mode, Statistic, Support};
+use cavi_families::{Expectation, Improper, views, views_mut};
 
 use super::Executor;
 use super::state::family;
@@ -48,6 +48,16 @@ pub fn coordinates(
     out
 }
 
+/// Whether a statistic is of variables that are 0 or 1 alone: its natural parameter holds their log odds, infinite where a probability is 0 or 1.
+pub fn is_of_switches(equations: &Equations, id: BlockId, statistic: &Statistic) -> bool {
+    let members = &equations.block(id).members;
+    let is_switch = |member: u8| {
+        let support = members.get(usize::from(member)).map(|own| equations.symbols.array(*own).support);
+        support == Some(Support::Binary)
+    };
+    statistic.0.iter().all(|(member, _)| is_switch(*member))
+}
+
 /// Moves these blocks to the given coordinates ([`Executor::move_to`]).
 ///
 /// # Errors
@@ -80,9 +90,13 @@ pub fn move_to(
                 let (family, batch) = (family(equations, *id), layout.batch());
                 let statistics = family.statistics();
                 let natural: Vec<&[f64]> = statistics.iter().map(|own| take(batch.len(own.extent))).collect();
-                // The logarithm of a probability of 0 is one; a step that left the range of doubles is none.
-                let is_wrong = |own: &f64| own.is_nan() || *own == f64::INFINITY;
-                if natural.iter().any(|column| column.iter().any(is_wrong)) {
+                // The logarithm of a probability of 0 is one, and so are the log odds of a probability of 1; a step that left the range of doubles is
+                // none.
+                let is_wrong = |(column, own): (&&[f64], &Expectation)| {
+                    let may_be_infinite = is_of_switches(equations, *id, &own.statistic);
+                    column.iter().any(|own| own.is_nan() || *own == f64::INFINITY && !may_be_infinite)
+                };
+                if natural.iter().zip(&statistics).any(is_wrong) {
                     let reason = "natural parameters that are no numbers".to_owned();
                     return Err(Improper { row: 0, reason });
                 }

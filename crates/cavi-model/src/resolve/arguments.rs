@@ -412,7 +412,9 @@ impl Resolver<'_> {
         let letter = self.symbols.letter(row).name.clone();
         let axis = self.symbols.letter(row).axis;
         let mut others = self.symbols.axis(axis).letters.iter().copied();
-        match others.find(|other| *other != row && !scope.holds(*other)) {
+        // The second slice of a square matrix is the letter of its columns.
+        let is_free = |other: &LetterId| scope.slices.contains(other) || !scope.holds(*other);
+        match others.find(|other| *other != row && is_free(other)) {
             Some(other) => {
                 let other = &self.symbols.letter(other).name;
                 format!("write `{number} * [{letter} == {other}]`, a multiple of the identity")

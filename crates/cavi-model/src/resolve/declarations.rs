@@ -348,10 +348,31 @@ impl<'a> Resolver<'a> {
 
     /// A subscript on a left: it must be a letter.
     pub fn left_letter(&mut self, inner: &ast::Reference, target: &str) -> Option<(LetterId, Span)> {
-        let known = self.names.contains_key(&inner.name.text) && !self.letters.contains_key(&inner.name.text);
+        let named = self.names.get(&inner.name.text).copied();
+        let known = named.is_some() && !self.letters.contains_key(&inner.name.text);
         if inner.subscripts.is_some() || known {
+            let diagnostic =
+                Diagnostic::error("E0309", format!("a subscript of `{target}` on the left is no letter"));
+            if let (Some(Named::Axis(axis)), None) = (named, &inner.subscripts) {
+                let name = &inner.name.text;
+                let letters = self.letter_names(axis);
+                let (are, here) = match letters.as_slice() {
+                    [only] => (format!("its letter is `{only}`"), format!("write `{only}` here")),
+                    several => (
+                        format!("its letters are `{}`", several.join("`, `")),
+                        "write one of its letters here".to_owned(),
+                    ),
+                };
+                self.report(
+                    diagnostic
+                        .at(inner.span, "an axis")
+                        .possible(format!("`{name}` is the axis, {are}"))
+                        .help(here),
+                );
+                return None;
+            }
             self.report(
-                Diagnostic::error("E0309", format!("a subscript of `{target}` on the left is no letter"))
+                diagnostic
                     .at(inner.span, "an element of an array")
                     .possible("the left of a statement has letters and slices")
                     .help("write a letter here, and the index on the right: `x[n] ~ Normal(mu[z[n]], ...)`"),

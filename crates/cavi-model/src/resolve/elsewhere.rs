@@ -200,6 +200,11 @@ const FUNCTIONS: &[(&[&str], &str)] = &[
         ],
         "write the product by its sum: `sum[k](a[i, k] * b[k, j])`",
     ),
+    (
+        &["stick_breaking", "stick", "sticks", "break_sticks", "gem", "cumprod", "cumulative_product"],
+        "a product over all classes before one cannot be written; shares of which few are large are a Dirichlet with a small constant, \
+         `pi[:k] ~ Dirichlet(0.05)`, and classes that are not needed stay empty",
+    ),
     (&["prod"], "write factor by factor, `a[n] * b[n]`; of numbers above 0, `exp(sum[k](log(a[k])))`"),
     (&["log1p"], "write `log(1 + ...)`"),
     (&["expm1"], "write `exp(...) - 1`"),

@@ -352,43 +352,45 @@ const TABLE: &[Instead] = &[
         names: &["ZeroInflatedPoisson", "ZIP", "HurdlePoisson"],
         of: Of::All,
         is: "it is a mixture of a Poisson and zeros",
-        parameters: "here of two Poissons, of which one may be learned to have a rate near 0",
-        arguments: &[],
+        parameters: "with rate {rate}; `--set {N}_on=FILE` gives 0 and 1, zeros and the Poisson{known}",
+        arguments: &["share", "rate"],
         lines: &[
             "axis {N}_part[{N}_c] = 2",
+            "const {N}_on[{N}_c]",
             "{N}_share[:{N}_c] ~ Dirichlet(1)",
-            "{N}_rate[{N}_c] ~ Gamma(0.5, mean = 1)",
             "{N}_of{S} ~ Categorical({N}_share)",
-            "{x} ~ Poisson({N}_rate[{N}_of{S}])",
+            "{x} ~ Poisson({N}_on[{N}_of{S}] * {factor})",
         ],
     },
     Instead {
         names: &["ZeroInflatedNegativeBinomial", "ZINB", "ZeroInflatedNegBin", "HurdleNegativeBinomial"],
         of: Of::All,
         is: "it is a mixture of a negative binomial and zeros",
-        parameters: "here of two negative binomials of size 2, of which one may be learned to have a mean near 0",
+        parameters: "here of size 2; `--set {N}_on=FILE` gives 0 and 1, zeros and the negative binomial{known}",
         arguments: &[],
         lines: &[
             "axis {N}_part[{N}_c] = 2",
+            "const {N}_on[{N}_c]",
             "{N}_share[:{N}_c] ~ Dirichlet(1)",
-            "{N}_mean[{N}_c] ~ Gamma(0.5, mean = 1)",
+            "{N}_mean ~ Gamma(1, mean = 1)",
             "{N}_of{S} ~ Categorical({N}_share)",
             "{N}_spread{S} ~ Gamma(2, mean = 1)",
-            "{x} ~ Poisson({N}_mean[{N}_of{S}] * {N}_spread{S})",
+            "{x} ~ Poisson({N}_on[{N}_of{S}] * {N}_mean * {N}_spread{S})",
         ],
     },
     Instead {
         names: &["ZeroInflatedBinomial", "ZIB"],
         of: Of::All,
         is: "it is a mixture of a Binomial and zeros",
-        parameters: "here of two Binomials of 10 trials, of which one may be learned to have a probability near 0",
+        parameters: "here of 10 trials; `--set {N}_on=FILE` gives 0 and 1, zeros and the Binomial{known}",
         arguments: &[],
         lines: &[
             "axis {N}_part[{N}_c] = 2",
+            "const {N}_on[{N}_c]",
             "{N}_share[:{N}_c] ~ Dirichlet(1)",
-            "{N}_p[{N}_c] ~ Beta(0.5, 0.5)",
+            "{N}_p ~ Beta(1, 1)",
             "{N}_of{S} ~ Categorical({N}_share)",
-            "{x} ~ Binomial(10, {N}_p[{N}_of{S}])",
+            "{x} ~ Binomial(10 * {N}_on[{N}_of{S}], {N}_p)",
         ],
     },
     Instead {
@@ -669,8 +671,17 @@ pub fn in_place_of(statement: &ast::Distribution, observed: bool) -> Option<(&'s
         ("0", upper) => format!("{written} / {upper}"),
         (lower, upper) => format!("({written} - {lower}) / ({upper} - {lower})"),
     };
+    let known = match value("share", "").as_str() {
+        "" => ", and covariates of their shares cannot be kept".to_owned(),
+        share => format!(
+            "; the shares are learned, in place of {share}: known ones are `const {name}_share[{name}_c]`, without the Dirichlet, and their covariates \
+             cannot be kept"
+        ),
+    };
     let fill = |text: &str| {
-        text.replace("{x}", &written)
+        text.replace("{known}", &known)
+            .replace("{factor}", &simple(&value("rate", "1")))
+            .replace("{x}", &written)
             .replace("{N}", name)
             .replace("{S}", subscripts)
             .replace("{C}", &one_more)
@@ -714,7 +725,7 @@ pub fn in_place_of(statement: &ast::Distribution, observed: bool) -> Option<(&'s
 }
 
 /// Whether a name that a program uses is one of this table: up to case, underscores and the `d` of BUGS and R.
-fn is_name(name: &str, used: &str) -> bool {
+pub(super) fn is_name(name: &str, used: &str) -> bool {
     let plain = |text: &str| text.replace('_', "").to_lowercase();
     let (name, used) = (plain(name), plain(used));
     used == name || used.strip_prefix('d') == Some(name.as_str())

@@ -12,6 +12,7 @@ mod elsewhere;
 mod entries;
 mod expressions;
 mod fit;
+mod intervals;
 mod inverses;
 mod kernels;
 mod literals;

@@ -6,6 +6,7 @@ use cavi_syntax::{Diagnostic, Span, ast, cut_off_by_name, nearest, print_referen
 
 use super::elsewhere::family_elsewhere;
 use super::expressions::is_function;
+use super::intervals::in_place_of_interval;
 use super::mixtures::in_place_of;
 use super::places::{How, Scope};
 use super::{Named, Resolver};
@@ -277,7 +278,10 @@ impl Resolver<'_> {
         }
         let names: Vec<&str> = families().iter().map(|family| family.name()).collect();
         let list = format!("families: {}", names.join(", "));
-        let instead = in_place_of(ast, observed);
+        let statements: Vec<&ast::Distribution> = self.drafts.iter().map(|draft| draft.ast).collect();
+        let definitions: Vec<&ast::Expression> = self.definitions.iter().map(|own| own.value).collect();
+        let of_interval = if observed { None } else { in_place_of_interval(ast, &statements, &definitions) };
+        let instead = of_interval.or_else(|| in_place_of(ast, observed));
         let diagnostic = if let Some((is, lines)) = instead {
             Diagnostic::error("E0208", format!("`{}` is no family: {is}", name.text))
                 .at(name.span, "no family")

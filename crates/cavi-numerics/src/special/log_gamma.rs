@@ -15,7 +15,8 @@ use super::{elementwise, ln, log1p, polynomial};
 use crate::instruction_set::fma;
 
 elementwise! {
-    /// The logarithm of the gamma function of positive numbers: infinity at 0, NaN below.
+    /// The logarithm of the gamma function of positive numbers. At 0 and the whole numbers below, the poles of the gamma function, it is
+    /// infinity, so that the binomial coefficient of more successes than trials is 0; elsewhere below 0 it is NaN.
     log_gamma, log_gamma_into, log_gamma_in_place, log_gamma_body
 }
 
@@ -88,8 +89,14 @@ pub(super) fn log_gamma_body<const FMA: bool>(x: f64) -> f64 {
     let inverse = 1.0 / if is_large { x } else { 8.0 };
     let far = fma::<FMA>(x - 0.5, log - 1.0, stirling::<FMA>(inverse));
     let value = if is_large { far } else { near };
-    if x < 0.0 { f64::NAN } else { value }
+    // From -2^52 on, where all numbers are whole, the sum with -2^52 is rounded to a whole number.
+    let is_whole = (x - WHOLE) + WHOLE == x || x <= -WHOLE;
+    let below = if is_whole { f64::INFINITY } else { f64::NAN };
+    if x < 0.0 { below } else { value }
 }
+
+/// 2^52: doubles between it and twice as much are the whole numbers.
+const WHOLE: f64 = 4_503_599_627_370_496.0;
 
 /// What Stirling's series adds to `(z - 1/2)(ln z - 1)`, of `inverse = 1 / z`.
 #[inline(always)]
@@ -123,7 +130,12 @@ mod tests {
         assert_eq!(log_gamma(1.0), 0.0);
         assert_eq!(log_gamma(2.0), 0.0);
         assert_eq!(log_gamma(f64::INFINITY), f64::INFINITY);
-        assert!(log_gamma(-0.5).is_nan());
+        for x in [-1.0, -2.0, -59.0, -4e15, -4_503_599_627_370_497.0, -1e17, f64::NEG_INFINITY] {
+            assert_eq!(log_gamma(x), f64::INFINITY, "{x}");
+        }
+        for x in [-0.5, -1e-300, -1.000_000_000_1, -59.25, -1e9 - 0.5] {
+            assert!(log_gamma(x).is_nan(), "{x}");
+        }
         assert!(log_gamma(f64::NAN).is_nan());
         assert!((ln_beta(2.0, 3.0) + 12.0_f64.ln()).abs() < 1e-14);
     }

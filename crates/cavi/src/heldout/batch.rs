@@ -200,6 +200,21 @@ impl<'a> Batch<'a> {
         total.value(self.count)
     }
 
+    /// The log of a density, for each entry: minus infinity where one of its terms is. What one factor of a density makes impossible no other makes
+    /// possible.
+    pub fn log_density(&mut self, log_density: &Sum) -> Vec<f64> {
+        let mut total = vec![0.0; self.count];
+        for term in &log_density.terms {
+            let mut own = Total::default();
+            self.term(term, &mut own);
+            for (total, own) in total.iter_mut().zip(own.value(self.count).spread(self.count)) {
+                let impossible = *total == f64::NEG_INFINITY || own == f64::NEG_INFINITY;
+                *total = if impossible { f64::NEG_INFINITY } else { *total + own };
+            }
+        }
+        total
+    }
+
     /// `a_i sum_j b_ij sum_k c_ijk`: every factor stands in the loop of the last of its letters, and where it is 0 nothing further in is visited.
     fn term(&mut self, term: &Term, total: &mut Total) {
         let symbols = self.world.symbols;

@@ -289,7 +289,7 @@ impl Predictor<'_> {
                         }
                         (true, ..) => {
                             // In units of the entry's largest density so far, which may be smaller than any number.
-                            let logs = batch.sum(&part.copy.log_density).spread(size);
+                            let logs = batch.log_density(&part.copy.log_density);
                             let each = logs.into_iter().zip(weight).enumerate();
                             each.map(|(entry, (log, weight))| {
                                 if *weight > 0.0 && log > largest[entry] {

@@ -16,7 +16,7 @@ use cavi_numerics::Threads;
 
 use super::batch::{Batch, Place, Target, World};
 use super::draws::{Source, is_certain};
-use super::predict::{CHUNK, placed_letters, unflat};
+use super::predict::{CHUNK, placed_letters, unflat, weighted};
 use crate::bind::Existing;
 use crate::reopen::Reopened;
 use crate::streams;
@@ -207,10 +207,10 @@ impl Density<'_> {
                 let place = batch.position(&chosen);
                 batch.place(selection.class, place);
             }
-            let mut logs = batch.sum(&self.copy.log_density).spread(chunk.len());
+            let mut logs = batch.log_density(&self.copy.log_density);
             for atom in &self.copy.weights {
                 let weights = batch.sum(&cavi_algebra::Sum::atom(atom.clone())).spread(chunk.len());
-                logs.iter_mut().zip(weights).for_each(|(log, weight)| *log *= weight);
+                logs.iter_mut().zip(weights).for_each(|(log, weight)| *log = weighted(weight, *log));
             }
             total += logs.iter().sum::<f64>();
         }

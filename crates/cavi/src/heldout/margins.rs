@@ -168,20 +168,22 @@ impl<'a> Margins<'a> {
         Ok(own)
     }
 
-    /// How many rows each row stands for, by multiplicities along one dimension; 1 where nothing is said.
+    /// How many rows each row stands for, by multiplicities along one dimension, of a group that of its row that stands for the most; 1 where
+    /// nothing is said.
     pub fn copied(mut self, rows: &RowWeights<'_>) -> Margins<'a> {
         let of = |margin: &Margin| {
-            let mut copies = vec![1.0; margin.size];
+            let mut copies = vec![None; margin.size];
             let side = &margin.sides[0];
             let along = rows.part(|own| !own.is_empty() && own.iter().all(|own| *own == side.dimension));
             for position in 0..self.shape.get(side.dimension).copied().unwrap_or(0) {
                 let own =
                     side.of.as_ref().map_or(Some(position), |of| of.get(position).map(|own| *own as usize));
                 if let Some(copies) = own.and_then(|own| copies.get_mut(own)) {
-                    *copies = along.at(|_| position);
+                    let rows = along.at(|_| position);
+                    *copies = Some(copies.map_or(rows, |own: f64| own.max(rows)));
                 }
             }
-            copies
+            copies.into_iter().map(|own: Option<f64>| own.unwrap_or(1.0)).collect()
         };
         self.copies = self.margins.iter().map(of).collect();
         self
@@ -359,6 +361,10 @@ impl<'a> Rates<'a> {
                 let own = factors[number].iter_mut().zip(&sums[number]).zip(&counted[number]);
                 for (position, ((factor, sum), counted)) in own.enumerate() {
                     let half = 0.5 * margins.copies(number, position);
+                    // A position that stands for none and has nothing keeps the factor 1.
+                    if half == 0.0 && *counted == 0.0 {
+                        continue;
+                    }
                     let next = (counted + half) / (mean * sum / *factor + half);
                     let next = if is_pair { (next * *factor).sqrt() } else { next };
                     change = change.max((next / *factor - 1.0).abs());
@@ -404,8 +410,11 @@ impl<'a> Odds<'a> {
         let own = log_odds(all, count, 1.0);
         let differences = counted.iter().zip(&counts).enumerate().map(|(margin, (ones, counts))| {
             let pairs = ones.iter().zip(counts).enumerate();
-            let of = |(position, (ones, count)): (usize, (&f64, &f64))| {
-                log_odds(*ones, *count, margins.copies(margin, position)) - own
+            let of = |(position, (ones, count)): (usize, (&f64, &f64))| match margins.copies(margin, position)
+            {
+                // A position that stands for none and has nothing is like all.
+                0.0 if *count == 0.0 => 0.0,
+                copies => log_odds(*ones, *count, copies) - own,
             };
             pairs.map(of).collect()
         });

@@ -656,7 +656,7 @@ impl Predictor<'_> {
         let mut sum = LogSum::new(count);
         self.each_selection(part, batch, &mut |batch, weight| {
             let logs: Vec<f64> = match (part.kind, argument) {
-                (Kind::Density, _) | (_, None) => batch.sum(&part.copy.log_density).spread(count),
+                (Kind::Density, _) | (_, None) => batch.log_density(&part.copy.log_density),
                 (Kind::Class, Some(argument)) => {
                     let classes = values.iter().map(|value| *value as u32).collect();
                     batch.place(argument.letters[0], Place::Each(Rc::new(classes)));

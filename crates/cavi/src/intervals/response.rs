@@ -23,7 +23,8 @@
 //!
 //! Of rows that were projected what they share keeps its q, and does not answer.
 //!
-//! A probability of 0 in doubles, of a class that is out of the question for a row, stays 0 and does not answer.
+//! A probability of 0 in doubles, of a class that is out of the question for a row, stays 0 and does not answer, nor does a switch whose probability is as
+//! near to 1 as doubles tell.
 //!
 //! An interval stands about the mean at rest, whose variance this is; where the fit had not come to rest, a note says by how much its own mean differs.
 //!
@@ -36,7 +37,7 @@
 use super::bootstrap::{went_on, without_rows};
 use super::gmres::gmres;
 use cavi_algebra::{ArrayId, Atom, BlockId, Mode, Support};
-use cavi_executor::{Executor, Item, Layout, Parameters, Schedule, Step};
+use cavi_executor::{Executor, Item, Layout, Parameters, Schedule, Step, is_of_switches};
 
 use super::tilt::{Element, Tilt, Tilted};
 use super::{Interval, Intervals, Labelled, Target, Variable, check_level, percent, quantile_of, targets};
@@ -66,6 +67,8 @@ const STEP: f64 = 1e-4;
 const TOLERANCE: f64 = 1e-8;
 /// A residual above this is no solution.
 const UNSOLVED: f64 = 1e-4;
+/// Log odds beyond this belong to a probability that is 1 but for 1e-10, of whose distance to 1 a double keeps six digits.
+const CERTAIN: f64 = 23.0;
 /// Products with `dS/deta` for one number at most.
 const PRODUCTS: usize = 300;
 
@@ -240,7 +243,7 @@ impl<'a> Run<'a> {
                 .iter()
                 .zip(&next)
                 .zip(&scales)
-                .filter(|((one, other), _)| one != other)
+                .filter(|((one, other), scale)| one != other && **scale > 0.0)
                 .fold(0.0, |far: f64, ((one, other), scale)| far.max((one - other).abs() / scale));
             at = next;
             if far < REST {
@@ -523,20 +526,29 @@ fn coordinates(layout: &Layout) -> usize {
 }
 
 /// A scale for each natural parameter: its size, or the root of the largest of its block where that is less (the natural parameter of x of a
-/// Normal has the standard deviation 1 / sd, the root of that of x^2). A coordinate that is the logarithm of a probability of 0 has the scale 0: no
-/// difference of two states moves it, since the probability stays below the smallest double.
+/// Normal has the standard deviation 1 / sd, the root of that of x^2). A coordinate that is the logarithm of a probability of 0, or the log odds of one
+/// of 1, has the scale 0: no difference of two states moves it, since the probability stays below the smallest double, or as near to 1. So have log odds
+/// beyond [`CERTAIN`], of which the probability keeps few digits.
 fn scales(problem: &Problem, blocks: &[BlockId], at: &[f64]) -> Vec<f64> {
     let all = layouts(&problem.equations, &problem.binding.bound);
     let mut scales = Vec::with_capacity(at.len());
     let mut rest = at;
     for id in blocks {
-        let (own, others) = rest.split_at(coordinates(&all[id.index()]));
+        let layout = &all[id.index()];
+        let batch = layout.batch();
+        let (own, others) = rest.split_at(coordinates(layout));
         rest = others;
+        let alone = problem.equations.block(*id).members.len() == 1;
+        // For each coordinate whether it is the log odds of a variable alone.
+        let are_log_odds = layout.statistics.iter().flat_map(|of| {
+            let log_odds = alone && is_of_switches(&problem.equations, *id, &of.statistic);
+            std::iter::repeat_n(log_odds, batch.len(of.extent))
+        });
         let finite = own.iter().filter(|value| value.is_finite());
         let largest = finite.fold(0.0, |largest: f64, value| largest.max(value.abs()));
         let floor = if largest > 0.0 { largest } else { 1.0 };
-        scales.extend(own.iter().map(|value| {
-            if value.is_infinite() {
+        scales.extend(own.iter().zip(are_log_odds).map(|(value, log_odds)| {
+            if value.is_infinite() || log_odds && *value > CERTAIN {
                 return 0.0;
             }
             let size = value.abs().max(1e-3 * floor.min(floor.sqrt()));
