@@ -1,7 +1,8 @@
-//! Pages of mapped files: asked for before they are read, and given back once they were.
+//! Pages of mapped files: brought before they are read, and given back once they were.
 //!
-//! Who reads a mapped file waits for every page that is not in memory. Asked for beforehand, pages come while others are worked on, so that a pass
-//! takes the time of the disk or of the computation, whichever is longer, and not of both.
+//! Who reads a mapped file waits for every page that is not in memory. Brought beforehand, pages come while others are worked on, so that a pass
+//! takes the time of the disk or of the computation, whichever is longer, and not of both. Who goes from the beginning to the end need not ask: the
+//! system reads ahead.
 //!
 //! Of a file that is larger than memory the system takes pages back all the time, and has to find out of each whether somebody still reads it.
 //! Pages that the reader gives back himself, many at a time, are taken much faster; they stay in memory as long as there is room.
@@ -26,9 +27,11 @@ pub(crate) fn end(addresses: &Range<usize>) {
     LARGE.write().unwrap_or_else(PoisonError::into_inner).retain(|own| own != addresses);
 }
 
-/// Asks the system for the pages that these numbers lie in. They are those of a mapped file, or in memory, where this does nothing.
-#[cfg(unix)]
-pub fn ask_for<T>(numbers: &[T]) {
+/// Brings the pages that these numbers lie in, and returns when they are there. They are those of a mapped file, or in memory, where this does nothing.
+///
+/// They come as somebody who read them would have them, in large pages: asked for by `MADV_WILLNEED` they would be small ones.
+#[cfg(target_os = "linux")]
+pub(crate) fn bring<T>(numbers: &[T]) {
     if numbers.is_empty() {
         return;
     }
@@ -37,14 +40,14 @@ pub fn ask_for<T>(numbers: &[T]) {
     let length = first + size_of_val(numbers) - start;
     let pages = numbers.as_ptr().with_addr(start).cast_mut().cast();
     // SAFETY: pages of this process, whose numbers stay as they are under this advice.
-    // A system that does not take it reads the pages all the same, when they are needed.
-    let _ = unsafe { rustix::mm::madvise(pages, length, rustix::mm::Advice::WillNeed) };
+    // A system that does not take it (before Linux 5.14) reads the pages all the same, when they are needed.
+    let _ = unsafe { rustix::mm::madvise(pages, length, rustix::mm::Advice::LinuxPopulateRead) };
 }
 
 /// Gives back the pages that hold nothing but these numbers, where they lie in a mapped file that is larger than memory. Whoever reads them again
 /// finds what they were.
 #[cfg(target_os = "linux")]
-pub fn give_back<T>(numbers: &[T]) {
+pub(crate) fn give_back<T>(numbers: &[T]) {
     let page = rustix::param::page_size();
     let start = numbers.as_ptr().addr().next_multiple_of(page);
     let end = numbers.as_ptr().addr() + size_of_val(numbers);
@@ -63,41 +66,32 @@ pub fn give_back<T>(numbers: &[T]) {
 }
 
 /// Elsewhere pages come when they are needed.
-#[cfg(not(unix))]
-pub fn ask_for<T>(_: &[T]) {}
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn bring<T>(_: &[T]) {}
 
 /// Elsewhere the system takes pages back when it needs them.
 #[cfg(not(target_os = "linux"))]
-pub fn give_back<T>(_: &[T]) {}
+pub(crate) fn give_back<T>(_: &[T]) {}
 
-/// So many entries are gone through at a time: the next are on their way meanwhile.
+/// So many entries are gone through at a time.
 const PART: usize = 1 << 20;
 
-/// Calls `see` with one range of so many entries after another, in order. `lists` says what is done with each list of which the entries are read: those
-/// of the range after it are asked for, and those of the range given back.
+/// Calls `see` with one range of so many entries after another, in order. The pages of each range are given back in all lists of which the entries are read.
 pub fn in_parts(entries: usize, lists: &[&dyn Pages], mut see: impl FnMut(Range<usize>)) {
-    let part = |number: usize| (number * PART).min(entries)..((number + 1) * PART).min(entries);
-    lists.iter().for_each(|own| own.ask_for(part(0)));
-    for number in 0..entries.div_ceil(PART) {
-        lists.iter().for_each(|own| own.ask_for(part(number + 1)));
-        see(part(number));
-        lists.iter().for_each(|own| own.give_back(part(number)));
+    for first in (0..entries).step_by(PART) {
+        let part = first..(first + PART).min(entries);
+        see(part.clone());
+        lists.iter().for_each(|own| own.give_back(part.clone()));
     }
 }
 
 /// A list that may lie in a mapped file.
 pub trait Pages {
-    /// Asks for the pages of these entries.
-    fn ask_for(&self, entries: Range<usize>);
     /// Gives the pages of these entries back.
     fn give_back(&self, entries: Range<usize>);
 }
 
 impl<T: Number> Pages for Numbers<T> {
-    fn ask_for(&self, entries: Range<usize>) {
-        ask_for(&self[entries]);
-    }
-
     fn give_back(&self, entries: Range<usize>) {
         give_back(&self[entries]);
     }

@@ -495,8 +495,7 @@ impl Context<'_> {
                     .help(if by_product {
                         "a zero in a start stays zero under multiplicative updates: start from positive values"
                     } else {
-                        "nothing is to be done if a later sweep leaves it; if it stays, look for constants and starts that are 0, \
-                         for sums over an axis without a position, and for data that the program rules out"
+                        "look for constants and starts that are 0, for sums over an axis without a position, and for data that the program rules out"
                     }),
             );
         }

@@ -65,9 +65,11 @@ impl Kept {
         attempt: Result<Attempt, Lost>,
         warnings: Vec<Diagnostic>,
     ) -> Result<(), FitError> {
+        // A bound that is infinite is worth a word once, and none where later sweeps leave it, as those of a start do that gives weight to what the data rule out.
+        let has_left_it = attempt.as_ref().is_ok_and(|own| own.failure.is_none() && own.run.elbo.is_finite());
         for warning in warnings {
-            // A bound that is infinite is worth a word once.
-            if warning.code != INFINITE || !self.warnings.iter().any(|own| own.code == INFINITE) {
+            let is_told = has_left_it || self.warnings.iter().any(|own| own.code == INFINITE);
+            if warning.code != INFINITE || !is_told {
                 self.warnings.push(warning);
             }
         }

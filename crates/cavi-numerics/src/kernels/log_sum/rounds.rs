@@ -19,19 +19,19 @@ use crate::Threads;
 use crate::kernels::pattern::{Grid, MOST_ROUNDS, Tile};
 
 /// Calls `visit(task, tile)` for each chunk, which has the task of this number, and each slab and strip. Without as many groups
-/// as chunks the chunks share nothing, and each visits the strips of a slab one after another. `before(chunk, slab)` is called before a chunk comes to a slab.
+/// as chunks the chunks share nothing, and each visits the strips of a slab one after another. `before(chunks, slab)` is called before these chunks come to a slab.
 pub(super) fn visit<T: Send>(
     grid: &Grid,
     tasks: &mut [T],
     threads: &Threads,
-    before: impl Fn(usize, usize) + Sync + Send,
+    before: impl Fn(Range<usize>, usize) + Sync + Send,
     visit: impl Fn(&mut T, Tile) + Sync + Send,
 ) {
     let (chunks, groups) = (grid.chunks(), grid.groups());
     if groups != chunks {
         threads.for_each_chunk(tasks, 1, |chunk, task| {
             for slab in 0..grid.slabs() {
-                before(chunk, slab);
+                before(chunk..chunk + 1, slab);
                 let strips = (0..groups).flat_map(|group| grid.strips(group));
                 strips.for_each(|strip| visit(&mut task[0], Tile { chunk, slab, strip }));
             }
@@ -42,7 +42,7 @@ pub(super) fn visit<T: Send>(
     let part = |own: usize| chunks * own / parts..chunks * (own + 1) / parts;
     for (slab, phase) in (0..grid.slabs()).flat_map(|slab| (0..=parts).map(move |phase| (slab, phase))) {
         if phase == 0 {
-            (0..chunks).for_each(|chunk| before(chunk, slab));
+            before(0..chunks, slab);
         }
         let mut rest = &mut *tasks;
         let of_part =
@@ -99,7 +99,9 @@ mod tests {
                 (0..grid.strips(chunks - 1).end).map(|_| Mutex::default()).collect();
             let rows_of: Vec<Mutex<Vec<usize>>> = (0..chunks).map(|_| Mutex::default()).collect();
             let told = Mutex::new(Vec::new());
-            let before = |chunk, slab| told.lock().expect("nobody panics").push((slab, chunk));
+            let before = |chunks: Range<usize>, slab| {
+                told.lock().expect("nobody panics").extend(chunks.map(|chunk| (slab, chunk)));
+            };
             visit(grid, &mut of_chunk, &threads, before, |own, tile| {
                 assert!(told.lock().expect("nobody panics").contains(&(tile.slab, tile.chunk)));
                 own.push((tile.slab, tile.strip));
