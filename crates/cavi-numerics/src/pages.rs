@@ -12,6 +12,9 @@
 use std::ops::Range;
 use std::sync::{PoisonError, RwLock};
 
+#[cfg(target_os = "linux")]
+use rustix::mm::Advice;
+
 use crate::{Number, Numbers};
 
 /// The addresses of the mapped files that are larger than memory.
@@ -39,9 +42,11 @@ pub(crate) fn bring<T>(numbers: &[T]) {
     let start = first - first % rustix::param::page_size();
     let length = first + size_of_val(numbers) - start;
     let pages = numbers.as_ptr().with_addr(start).cast_mut().cast();
-    // SAFETY: pages of this process, whose numbers stay as they are under this advice.
-    // A system that does not take it (before Linux 5.14) reads the pages all the same, when they are needed.
-    let _ = unsafe { rustix::mm::madvise(pages, length, rustix::mm::Advice::LinuxPopulateRead) };
+    // SAFETY: pages of this process, whose numbers stay as they are under either advice.
+    // A system that takes neither reads the pages all the same, when they are needed.
+    let advise = |advice| unsafe { rustix::mm::madvise(pages, length, advice) };
+    // Before Linux 5.14 there is the second alone.
+    let _ = advise(Advice::LinuxPopulateRead).or_else(|_| advise(Advice::WillNeed));
 }
 
 /// Gives back the pages that hold nothing but these numbers, where they lie in a mapped file that is larger than memory. Whoever reads them again
@@ -62,7 +67,7 @@ pub(crate) fn give_back<T>(numbers: &[T]) {
     let pages = numbers.as_ptr().with_addr(start).cast_mut().cast();
     // SAFETY: whole pages of a private map of a file that nobody writes to, which stays mapped while the lock is held (`end` waits for it):
     // they are read from the file again, with the same bytes. Where the system does not take the advice, they stay.
-    let _ = unsafe { rustix::mm::madvise(pages, end - start, rustix::mm::Advice::LinuxDontNeed) };
+    let _ = unsafe { rustix::mm::madvise(pages, end - start, Advice::LinuxDontNeed) };
 }
 
 /// Elsewhere pages come when they are needed.

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use cavi_files::{Head, HeadColumn};
+use cavi_files::{Head, HeadColumn, PACKED_SUFFIX, packed_axes};
 use cavi_model::Model;
 
 use crate::bind::{ArrayInput, Binding, ColumnsInput, DataError, Inputs, Source, bind, with_name};
@@ -40,6 +40,8 @@ struct Declared {
     axes: Vec<String>,
     /// What stands after the colon.
     of: String,
+    /// The axes that are ragged, each with the one that it is ragged in.
+    above: Vec<(String, String)>,
 }
 
 /// Reads a file as a declaration says, or as the first one that it allows; `inputs` may say which columns are which, whether it is
@@ -225,7 +227,8 @@ fn names<'a>(columns: impl Iterator<Item = &'a str>) -> Vec<String> {
 }
 
 fn try_one(path: &str, reading: &Reading, inputs: &Inputs) -> Result<Look, Vec<DataError>> {
-    let declared = Declared::parse(&reading.declared).map_err(|error| vec![error])?;
+    let mut declared = Declared::parse(&reading.declared).map_err(|error| vec![error])?;
+    declared.above = ragged_in(path).map_err(|error| vec![error])?;
     let model = declared.model(&reading.declared).map_err(|error| vec![error])?;
     let mut inputs = inputs.clone();
     let columns = reading.columns.as_ref().map(|columns| format!("{}={columns}", declared.name));
@@ -261,7 +264,7 @@ impl Declared {
         if !is_name(name) || axes.iter().any(|axis: &String| !is_name(axis)) {
             return Err(wrong());
         }
-        Ok(Declared { name: name.to_owned(), axes, of: of.trim().to_owned() })
+        Ok(Declared { name: name.to_owned(), axes, of: of.trim().to_owned(), above: Vec::new() })
     }
 
     /// The axis of each subscript with its letter, and the axis that index data point into.
@@ -269,6 +272,12 @@ impl Declared {
         let into = self.of.split(',').next().unwrap_or_default().strip_prefix("index ").map(str::trim);
         let mut axes: Vec<String> = self.axes.clone();
         axes.extend(into.filter(|into| !axes.iter().any(|axis| axis == into)).map(str::to_owned));
+        let mut next = 0;
+        while let Some(axis) = axes.get(next) {
+            let parent = self.parent(axis).filter(|parent| !axes.iter().any(|axis| axis == parent));
+            axes.extend(parent.map(str::to_owned));
+            next += 1;
+        }
         let mut letters: Vec<String> = Vec::new();
         for axis in &axes {
             // The first of the name's own letters that nothing has; the array has its name, and `q` is a word of the language.
@@ -282,13 +291,31 @@ impl Declared {
         axes.into_iter().zip(letters).collect()
     }
 
-    /// The lines of a program.
+    /// The axis that one is ragged in.
+    fn parent(&self, axis: &str) -> Option<&str> {
+        self.above.iter().find(|own| own.0 == axis).map(|own| own.1.as_str())
+    }
+
+    /// The lines of a program. Before the letter of a ragged axis stand those of the axes above it.
     fn lines(&self) -> Vec<String> {
         let axes = self.axes();
-        let letters: Vec<String> =
-            axes.iter().take(self.axes.len()).map(|(_, letter)| letter.clone()).collect();
-        let mut lines: Vec<String> =
-            axes.iter().map(|(axis, letter)| format!("axis {axis}[{letter}]")).collect();
+        let mut letters: Vec<String> = Vec::new();
+        for axis in &self.axes {
+            let mut lineage: Vec<&str> =
+                std::iter::successors(Some(axis.as_str()), |axis| self.parent(axis)).collect();
+            lineage.reverse();
+            for (last, own) in
+                lineage.iter().enumerate().map(|(place, own)| (place + 1 == lineage.len(), own))
+            {
+                let letter = axes.iter().find(|(axis, _)| axis == own).map(|(_, letter)| letter.clone());
+                letters.extend(letter.filter(|letter| last || !letters.contains(letter)));
+            }
+        }
+        let line = |(axis, letter): &(String, String)| match self.parent(axis) {
+            Some(parent) => format!("axis {axis}[{letter}] in {parent}"),
+            None => format!("axis {axis}[{letter}]"),
+        };
+        let mut lines: Vec<String> = axes.iter().map(line).collect();
         lines.push(format!("data {}{} : {}", self.name, subscripts(&letters), self.of));
         lines
     }
@@ -312,6 +339,16 @@ impl Declared {
             }
         }
     }
+}
+
+/// The ragged axes of a packed file, each with the one that it is ragged in; none of any other file.
+fn ragged_in(path: &str) -> Result<Vec<(String, String)>, DataError> {
+    let (path, _) = cavi_files::split_column(path);
+    if !path.to_string_lossy().to_ascii_lowercase().ends_with(PACKED_SUFFIX) {
+        return Ok(Vec::new());
+    }
+    let axes = packed_axes(&path)?;
+    Ok(axes.into_iter().filter_map(|own| Some((own.name, own.groups?.0))).collect())
 }
 
 /// The head of a file that `FILE` or `FILE:COLUMN` names.

@@ -13,6 +13,8 @@ use crate::error::Error;
 /// What was packed.
 #[derive(Clone, Debug)]
 pub struct Packed {
+    /// The names of the arrays.
+    pub names: Vec<String>,
     /// What was understood of each array, a line each: axes with sizes and labels, entries, what they come to.
     pub read: Vec<String>,
     /// What is most likely a mistake.
@@ -105,5 +107,6 @@ pub fn pack(compiled: &Compiled, inputs: &Inputs, out: &Path) -> Result<Packed, 
         })
         .collect();
     let bytes = write_packed(out, &axes, &packed).map_err(Error::File)?;
-    Ok(Packed { read, warnings, bytes })
+    let names = packed.iter().map(|own| own.name.to_owned()).collect();
+    Ok(Packed { names, read, warnings, bytes })
 }

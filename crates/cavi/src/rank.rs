@@ -258,20 +258,21 @@ fn array(problem: &Problem, asked: &Asked<'_>) -> Result<(ArrayId, Vec<usize>), 
     let symbols = &problem.equations.symbols;
     let given: Vec<&str> =
         std::iter::once(asked.rank).chain(asked.each.iter().map(|(axis, _)| axis.as_str())).collect();
-    let axes = symbols.axes.iter().map(|axis| axis.name.as_str());
-    let known: Vec<&str> = axes.chain(symbols.letters.iter().map(|letter| letter.name.as_str())).collect();
+    let axes: Vec<&str> = symbols.axes.iter().map(|axis| axis.name.as_str()).collect();
+    let is_known =
+        |name: &&str| axes.contains(name) || symbols.letters.iter().any(|letter| letter.name == **name);
     for (place, axis) in given.iter().enumerate() {
         let option = if place == 0 { "--rank" } else { "--for" };
-        if !known.contains(axis) {
+        if !is_known(axis) {
             let message = format!("`{option} {axis}`: the program has no axis and no letter of this name");
-            return Err(DataError::unknown(message, axis, &known));
+            return Err(DataError::unknown(message, axis, &axes));
         }
     }
     let names: Vec<String> = asked.of.iter().map(|name| (*name).to_owned()).collect();
     let all = arrays(problem, &names)?;
     let has = |array: &ArrayId| Some((*array, meant(problem, *array, &given)?));
     let found: Vec<(ArrayId, Vec<usize>)> = all.iter().filter_map(has).collect();
-    let axes = |array: ArrayId| {
+    let over = |array: ArrayId| {
         let names: Vec<String> = Dimension::of(problem, array).iter().flat_map(Dimension::names).collect();
         format!("`{}` over {}", symbols.array(array).name, names.join(", "))
     };
@@ -303,7 +304,7 @@ fn array(problem: &Problem, asked: &Asked<'_>) -> Result<(ArrayId, Vec<usize>), 
                 ))
                 .help(format!("`cavi impute DIR {name} --all` has what the listed entries are expected to be")));
             }
-            let all: Vec<String> = arrays(problem, &[])?.into_iter().map(axes).collect();
+            let all: Vec<String> = arrays(problem, &[])?.into_iter().map(over).collect();
             let problem =
                 DataError::new(format!("no data of the program have exactly the axes {}", given.join(", ")))
                     .possible(format!(
@@ -322,7 +323,7 @@ fn array(problem: &Problem, asked: &Asked<'_>) -> Result<(ArrayId, Vec<usize>), 
             })
         }
         [(first, _), ..] => {
-            let all: Vec<String> = found.iter().map(|(array, _)| axes(*array)).collect();
+            let all: Vec<String> = found.iter().map(|(array, _)| over(*array)).collect();
             Err(DataError::new(format!("several data have these axes: {}", all.join("; ")))
                 .help(format!("--of {}", symbols.array(*first).name)))
         }

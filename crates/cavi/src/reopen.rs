@@ -182,6 +182,10 @@ impl Stored {
         });
         let Some((name, own)) = other else { return Ok(()) };
         let count = &kept[name.as_str()]["n_entries"];
+        // What the fit had besides its data says which row is which, and which rows have no entry.
+        let labels = texts(&self.summary["settings"]["labels"]);
+        let with: String = labels.iter().map(|own| format!(" --labels {own}")).collect();
+        let with = if with.is_empty() { with } else { format!(", with{with} as the fit had them") };
         Err(DataError::new(format!(
             "`{name}`: what was held out of the fit in `{}` ({count} entries) is not what is held out of these data ({}): they are not those of the fit, or \
              have rows in another order without labels that say so",
@@ -189,7 +193,9 @@ impl Stored {
             own.count
         ))
         .possible("the data of the fit: the same entries, in any order where labels or keys say which is which")
-        .help("give the files of the fit as they were (`settings.data` in its `summary.json`); for new rows `cavi project`"))
+        .help(format!(
+            "give the files of the fit as they were (`settings.data` in its `summary.json`){with}; for new rows `cavi project`"
+        )))
     }
 
     /// Whether the fit kept labels apart that stand twice, `--unique`.

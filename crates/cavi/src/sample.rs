@@ -119,7 +119,7 @@ pub struct Spread {
 /// No draw; a name that the program does not have, or of which there are no draws; more numbers than memory holds.
 pub fn sample<'a>(problem: &'a Problem, parameters: &Parameters, asked: &Asked) -> Result<Sample<'a>, Error> {
     if asked.draws == 0 {
-        return Err(DataError::new("`--draws 0`: found no draw; expected at least 1").into());
+        return Err(Error::Usage(vec![DataError::new("`--draws 0`: found no draw; expected at least 1")]));
     }
     let problem = problem.as_given();
     let Problem { model, equations, binding, .. } = problem;

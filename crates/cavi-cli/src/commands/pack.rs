@@ -20,9 +20,8 @@ pub fn run(arguments: &PackArguments) -> Result<(), Failure> {
     }
     packed.read.iter().for_each(|line| terminal::note(&format!("{line}\n")));
     let bytes = memory::text(usize::try_from(packed.bytes).unwrap_or(usize::MAX));
-    let mut names: Vec<&str> = inputs.data.iter().map(|own| own.name.as_str()).collect();
-    names.dedup();
-    let options: Vec<String> = names.iter().map(|name| format!("--data {name}={}", out.display())).collect();
+    let options: Vec<String> =
+        packed.names.iter().map(|name| format!("--data {name}={}", out.display())).collect();
     terminal::print(&format!(
         "{bytes} written to {}\nbound by\n  cavi fit {model} {} --out DIR\n",
         out.display(),

@@ -84,6 +84,7 @@ fn packed_data_along_ragged_axes_give_the_same_bytes() {
     let files = ["--data", "x[rna]=rna.csv", "--data", "x[protein]=protein.csv", "--data", "of=of.csv"];
     let said = done(&directory, &[&["pack", "m.cavi", "--out", "all.cavi-data"], &files[..]].concat());
     assert!(said.contains("7 feature in view (rna 4, protein 3)"), "{said}");
+    assert!(said.contains("--data x=all.cavi-data --data of=all.cavi-data"), "{said}");
     let packed = ["--data", "x=all.cavi-data", "--data", "of=all.cavi-data"];
     fs::write(directory.join("views.txt"), "protein\nrna\n").unwrap();
     let turned = ["--labels", "view=views.txt"];
@@ -105,6 +106,12 @@ fn packed_data_along_ragged_axes_give_the_same_bytes() {
         let results = ["files", "packed"].map(|from| result(&directory, &format!("{name}-{from}")));
         assert_eq!(results[0], results[1], "{name}");
     }
+    // What the file holds is shown with its groups.
+    let shown = done(&directory, &["data", "all.cavi-data"]);
+    assert!(
+        shown.contains("7 feature in view (rna 4, protein 3)") && shown.contains("] in view\n"),
+        "{shown}"
+    );
     // New rows of a packed file, and what is packed with other features.
     for (from, own) in [("files", &files[..4]), ("packed", &packed[..2])] {
         let project = ["project", "plain-files", "--data", "of=of.csv", "--out"];

@@ -95,7 +95,7 @@ fn draws_stand_in_files_by_variable_and_group() {
 fn wrong_questions_of_draws_are_answered() {
     let directory = ragged("sample_wrong");
     refuse(&directory, &["sample", "fit", "centr"], 1, &["no deterministic name `centr`", "`centre`"]);
-    refuse(&directory, &["sample", "fit", "--draws", "0"], 1, &["--draws 0", "at least 1"]);
+    refuse(&directory, &["sample", "fit", "--draws", "0"], 2, &["--draws 0", "at least 1"]);
     refuse(&directory, &["sample", "nowhere"], 1, &["nowhere", "the directory of a fit"]);
     refuse(&directory, &["sample", "fit", "--draws", "900000000"], 1, &["numbers at once", "--draws N"]);
     refuse(&directory, &["sample", "fit", "--out", "x.csv"], 2, &["x.csv"]);
@@ -220,8 +220,8 @@ fn wrong_questions_of_intervals_are_answered() {
         refuse(&directory, &[&["intervals", "fit"], more].concat(), status, words);
     };
     ask(&["centr", "--bootstrap", "5"], 1, &["no latent `centr`", "`centre`"]);
-    ask(&["--bootstrap", "0"], 1, &["--bootstrap 0", "at least 2"]);
-    ask(&["--level", "90"], 1, &["--level 90", "between 0 and 1"]);
+    ask(&["--bootstrap", "0"], 2, &["--bootstrap 0", "at least 2"]);
+    ask(&["--level", "90"], 2, &["--level 90", "between 0 and 1"]);
     ask(&["z", "--bootstrap", "5"], 1, &["`z` has no interval", "classes"]);
     ask(&["--bootstrap", "5", "--linear-response"], 2, &["--linear-response", "--bootstrap"]);
     ask(&["--rows", "row"], 2, &["--bootstrap"]);

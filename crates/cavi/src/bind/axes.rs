@@ -13,7 +13,7 @@ use cavi_files::Content;
 
 use super::compute::{SoFar, sizes_read};
 use super::data_error::DataError;
-use super::flat::FlatAxis;
+use super::documents::document_lengths;
 use super::groups::unknown_group;
 use super::indexed::{Indexed, complete, outside};
 use super::inputs::{Inputs, SetValue};
@@ -334,13 +334,22 @@ impl Axes {
         }
         for piece in pieces {
             if let Some(own) = piece.flat(axis) {
-                problems.extend(self.gather_flat(symbols, piece, own, &mut facts));
+                match self.groups_of_flat(symbols, piece, own) {
+                    Ok(groups) => {
+                        groups
+                            .into_iter()
+                            .for_each(|own| facts[own.group].of_flat(piece, own.labels, own.size));
+                    }
+                    Err(problem) => problems.push(problem),
+                }
             }
             for (dimension, letter) in piece.letters.iter().enumerate() {
                 if symbols.letter(*letter).axis == axis && piece.flat(axis).is_none() {
                     match (parent, &piece.group) {
                         (Some(parent), Some(path)) if self.find_path(symbols, parent, path).is_none() => {
-                            problems.extend(unknown_group(symbols, piece, parent, path, problems));
+                            // Said once for each file.
+                            let problem = unknown_group(symbols, piece, parent, path);
+                            problems.extend((!problems.contains(&problem)).then_some(problem));
                         }
                         _ => self.gather_dimension(symbols, piece, dimension, parent, &mut facts),
                     }
@@ -438,35 +447,6 @@ impl Axes {
         for (group, listed) in lists {
             facts[group].headers.push(listed);
         }
-    }
-
-    /// What a packed file says of a ragged axis, or of one that another is ragged in; a problem where it has a group that the axis above does not have.
-    fn gather_flat(
-        &self,
-        symbols: &Symbols,
-        piece: &Piece,
-        own: &FlatAxis,
-        facts: &mut [Facts],
-    ) -> Option<DataError> {
-        let parent = symbols.axis(own.axis).parent;
-        for (number, (labels, size)) in own.groups().enumerate() {
-            let group = match parent {
-                None => 0,
-                Some(parent) => {
-                    let path = piece.flat_path(symbols, parent, number);
-                    match self.find_path(symbols, parent, &path) {
-                        Some(group) => group,
-                        None => return unknown_group(symbols, piece, parent, &path, &[]),
-                    }
-                }
-            };
-            let from = piece.name();
-            match labels {
-                Some(labels) => facts[group].headers.push(Listed { labels: labels.to_vec(), from }),
-                None => facts[group].claims.push(Claim { size, exact: true, from, array: Some(piece.array) }),
-            }
-        }
-        None
     }
 
     /// What one dimension of a file says.
@@ -606,33 +586,6 @@ impl Axes {
     }
 }
 
-/// The number of rows that each document becomes.
-pub(super) fn document_lengths(symbols: &Symbols, piece: &Piece) -> Vec<usize> {
-    let Content::Documents(documents) = &piece.content else { return Vec::new() };
-    let weighted = multiplicity_of(symbols, piece).is_some();
-    let rows = |range: &[usize]| {
-        let counts = &documents.counts[range[0]..range[1]];
-        match weighted {
-            true => counts.len(),
-            // A size that is too large is refused as such.
-            false => counts.iter().fold(0_usize, |rows, count| rows.saturating_add(count.max(0.0) as usize)),
-        }
-    };
-    documents.offsets.windows(2).map(rows).collect()
-}
-
-/// The multiplicity of the rows of documents: the array of that type over the same axis.
-pub(super) fn multiplicity_of(symbols: &Symbols, piece: &Piece) -> Option<ArrayId> {
-    let axis_of = |id: ArrayId| match symbols.array(id).letters.as_slice() {
-        [letter] => Some(symbols.letter(*letter).axis),
-        _ => None,
-    };
-    let axis = axis_of(piece.array)?;
-    (0..symbols.arrays.len())
-        .map(ArrayId::from)
-        .find(|id| symbols.array(*id).support == Support::Multiplicity && axis_of(*id) == Some(axis))
-}
-
 impl Facts {
     fn is_empty(&self) -> bool {
         let lists = [&self.headers, &self.distinct];
@@ -640,6 +593,15 @@ impl Facts {
             && lists.iter().all(|list| list.is_empty())
             && self.indexed.is_empty()
             && self.claims.is_empty()
+    }
+
+    /// The labels of a group in a packed file, or its size.
+    fn of_flat(&mut self, piece: &Piece, labels: Option<Vec<String>>, size: usize) {
+        let from = piece.name();
+        match labels {
+            Some(labels) => self.headers.push(Listed { labels, from }),
+            None => self.claims.push(Claim { size, exact: true, from, array: Some(piece.array) }),
+        }
     }
 
     /// What the values of index data say of the axis that they point into.

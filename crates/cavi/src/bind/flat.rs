@@ -9,6 +9,7 @@ use cavi_files::{AxisOfPack, PACKED_SUFFIX, packed_axes};
 
 use super::axes::Axes;
 use super::data_error::DataError;
+use super::groups::unknown_group;
 use super::inputs::Source;
 use super::pieces::Piece;
 
@@ -20,6 +21,16 @@ pub(super) struct FlatAxis {
     pub sizes: Vec<usize>,
     /// The labels of all positions, group after group.
     pub labels: Option<Vec<String>>,
+}
+
+/// A group of such an axis.
+pub(super) struct GroupOfFlat {
+    /// Its place on the axis above.
+    pub group: usize,
+    /// Its labels, if there are any.
+    pub labels: Option<Vec<String>>,
+    /// How many positions it has.
+    pub size: usize,
 }
 
 /// The file of a source, if it is a packed one.
@@ -139,6 +150,31 @@ impl FlatAxis {
 }
 
 impl Axes {
+    /// For each group of a ragged axis, or of one that another is ragged in, its place on the axis above, and its labels and size in a packed file.
+    ///
+    /// # Errors
+    /// A group that the axis above does not have.
+    pub(super) fn groups_of_flat(
+        &self,
+        symbols: &Symbols,
+        piece: &Piece,
+        own: &FlatAxis,
+    ) -> Result<Vec<GroupOfFlat>, DataError> {
+        let mut groups = Vec::new();
+        for (number, (labels, size)) in own.groups().enumerate() {
+            let group = match symbols.axis(own.axis).parent {
+                None => 0,
+                Some(parent) => {
+                    let path = piece.flat_path(symbols, parent, number);
+                    let found = self.find_path(symbols, parent, &path);
+                    found.ok_or_else(|| unknown_group(symbols, piece, parent, &path))?
+                }
+            };
+            groups.push(GroupOfFlat { group, labels: labels.map(<[String]>::to_vec), size });
+        }
+        Ok(groups)
+    }
+
     /// Where the positions of a ragged axis are on that of the program, of a packed file.
     ///
     /// # Errors

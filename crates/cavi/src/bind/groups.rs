@@ -44,22 +44,15 @@ impl Axes {
     }
 }
 
-/// A file of a group that its axis does not have; said once for each file.
-pub(super) fn unknown_group(
-    symbols: &Symbols,
-    piece: &Piece,
-    parent: AxisId,
-    path: &[String],
-    said: &[DataError],
-) -> Option<DataError> {
+/// A file of a group that its axis does not have.
+pub(super) fn unknown_group(symbols: &Symbols, piece: &Piece, parent: AxisId, path: &[String]) -> DataError {
     let (name, group) = (&symbols.array(piece.array).name, path.join("/"));
-    let problem = DataError::new(format!(
+    DataError::new(format!(
         "`{name}[{group}]` ({}): axis `{}` has no group `{group}`",
         piece.name(),
         symbols.axis(parent).name
     ))
-    .help("write the group as its labels do, capitals included, or add it to them");
-    (!said.contains(&problem)).then_some(problem)
+    .help("write the group as its labels do, capitals included, or add it to them")
 }
 
 /// The axes that a file says something of: those of its dimensions, and those above a ragged one.

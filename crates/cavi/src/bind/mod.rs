@@ -6,6 +6,7 @@
 //! and 5, and of `grammar/README.md`, sections 3 to 5.
 
 mod data_error;
+mod documents;
 mod existing;
 mod indexed;
 mod inputs;

@@ -8,8 +8,9 @@ use cavi_executor::BoundArray;
 use cavi_files::{Content, Dense, Values};
 use cavi_numerics::Numbers;
 
-use super::axes::{Axes, multiplicity_of};
+use super::axes::Axes;
 use super::data_error::DataError;
+use super::documents::multiplicity_of;
 use super::existing::Existing;
 use super::listing::{Listing, is_partly_missing, of_absent};
 use super::pieces::Piece;

@@ -99,22 +99,21 @@ pub fn bootstrap(
 ) -> Result<Intervals, Error> {
     check_level(asked.level)?;
     if asked.refits < 2 {
-        return Err(DataError::new(format!("`--bootstrap {}`: expected at least 2 fits", asked.refits))
-            .help("200 are enough for standard deviations and intervals of 90 %, 1000 for those of 99 %")
-            .into());
+        return Err(Error::Usage(vec![
+            DataError::new(format!("`--bootstrap {}`: expected at least 2 fits", asked.refits))
+                .help("200 are enough for standard deviations and intervals of 90 %, 1000 for those of 99 %"),
+        ]));
     }
     if asked.sweeps == Some(0) {
-        return Err(DataError::new(
+        return Err(Error::Usage(vec![DataError::new(
             "`--sweeps 0`: a fit of no sweep stays where it begins; expected at least 1",
-        )
-        .into());
+        )]));
     }
     if !(asked.tolerance >= 0.0 && asked.tolerance.is_finite()) {
-        return Err(DataError::new(format!(
+        return Err(Error::Usage(vec![DataError::new(format!(
             "`--tol {}`: expected a number, 0 or greater, such as 1e-8",
             asked.tolerance
-        ))
-        .into());
+        ))]));
     }
     let given = fit.problem.as_given();
     let repeated = match &asked.draws {

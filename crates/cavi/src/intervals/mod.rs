@@ -86,11 +86,12 @@ pub(crate) fn percent(level: f64) -> String {
 }
 
 /// Refuses a level that is no probability strictly between 0 and 1.
-fn check_level(level: f64) -> Result<(), DataError> {
+fn check_level(level: f64) -> Result<(), Error> {
     if level > 0.0 && level < 1.0 {
         return Ok(());
     }
-    Err(DataError::new(format!("`--level {level}`: expected a number between 0 and 1, such as 0.9")))
+    let message = format!("`--level {level}`: expected a number between 0 and 1, such as 0.9");
+    Err(Error::Usage(vec![DataError::new(message)]))
 }
 
 impl Variable {
