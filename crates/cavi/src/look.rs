@@ -298,7 +298,9 @@ impl Declared {
 
     /// The lines of a program. Before the letter of a ragged axis stand those of the axes above it.
     fn lines(&self) -> Vec<String> {
-        let axes = self.axes();
+        let mut axes = self.axes();
+        // An axis stands after the one that it is ragged in.
+        axes.sort_by_key(|own| std::iter::successors(Some(own.0.as_str()), |axis| self.parent(axis)).count());
         let mut letters: Vec<String> = Vec::new();
         for axis in &self.axes {
             let mut lineage: Vec<&str> =
@@ -347,7 +349,7 @@ fn ragged_in(path: &str) -> Result<Vec<(String, String)>, DataError> {
     if !path.to_string_lossy().to_ascii_lowercase().ends_with(PACKED_SUFFIX) {
         return Ok(Vec::new());
     }
-    let axes = packed_axes(&path)?;
+    let axes = packed_axes(&path).map_err(|error| error.in_file(&path))?;
     Ok(axes.into_iter().filter_map(|own| Some((own.name, own.groups?.0))).collect())
 }
 

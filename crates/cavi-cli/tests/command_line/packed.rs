@@ -112,6 +112,8 @@ fn packed_data_along_ragged_axes_give_the_same_bytes() {
         shown.contains("7 feature in view (rna 4, protein 3)") && shown.contains("] in view\n"),
         "{shown}"
     );
+    let place = |words: &str| shown.find(words).expect("an axis is declared");
+    assert!(place("axis view[") < place("axis feature["), "{shown}");
     // New rows of a packed file, and what is packed with other features.
     for (from, own) in [("files", &files[..4]), ("packed", &packed[..2])] {
         let project = ["project", "plain-files", "--data", "of=of.csv", "--out"];
@@ -263,11 +265,11 @@ fn what_cannot_be_packed_or_mapped_is_said_once_with_status_1() {
     let whole = fs::read(directory.join("x.cavi-data")).unwrap();
     let fit = ["fit", "m.cavi", "--data", "x=x.cavi-data", "--out", "o"];
     fs::write(directory.join("x.cavi-data"), &whole[..whole.len() / 2]).unwrap();
-    refused(&fit, 1, &["when they were written", "copy the file again"]);
+    refused(&fit, 1, &["x.cavi-data: found", "when they were written", "copy the file again"]);
     let mut damaged = whole.clone();
     damaged[200] ^= 1;
     fs::write(directory.join("x.cavi-data"), &damaged).unwrap();
-    refused(&fit, 1, &["are damaged", "`x`"]);
+    refused(&fit, 1, &["x.cavi-data: found", "are damaged", "`x`"]);
     let mut later = whole.clone();
     later[8] = 9;
     fs::write(directory.join("x.cavi-data"), &later).unwrap();

@@ -50,7 +50,7 @@ pub(super) fn of_source(
     group: Option<&[String]>,
 ) -> Result<Option<Vec<FlatAxis>>, DataError> {
     let Some(path) = packed(source) else { return Ok(None) };
-    let known = packed_axes(path)?;
+    let known = packed_axes(path).map_err(|error| error.in_file(path))?;
     let find = |axis: AxisId| known.iter().find(|own| own.name == symbols.axis(axis).name);
     let mut axes: Vec<AxisId> = Vec::new();
     for letter in array.letters.iter().flat_map(|letter| symbols.lineage(*letter)) {
