@@ -261,6 +261,15 @@ fn what_cannot_be_packed_or_mapped_is_said_once_with_status_1() {
         &["packed with the axis `feature` in groups by `view`", "the axis `feature` without groups"],
     );
 
+    let cells = (1..=400).flat_map(|i| (1..=1000).map(move |j| format!("{i} {j} 1\n")));
+    let large = "%%MatrixMarket matrix coordinate integer general\n400 1000 400000\n".to_owned()
+        + &cells.collect::<String>();
+    fs::write(directory.join("large.mtx"), large).unwrap();
+    refused(
+        &["fit", "m.cavi", "--data", "x=large.mtx", "--memory-limit", "6MB", "--out", "o"],
+        1,
+        &["large.mtx, line 2: found entries of 6.4 MB", "`cavi pack`"],
+    );
     done(&directory, &["pack", "m.cavi", "--data", "x=x.mtx", "--out", "x.cavi-data", "--quiet"]);
     let whole = fs::read(directory.join("x.cavi-data")).unwrap();
     let fit = ["fit", "m.cavi", "--data", "x=x.cavi-data", "--out", "o"];

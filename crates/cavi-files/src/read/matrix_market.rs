@@ -16,6 +16,7 @@ use super::{Dimension, check_dimensions};
 use crate::content::{Content, Coordinates, Dense, Lines, Values};
 use crate::error::{FileError, count, quote};
 use crate::growing::Growing;
+use crate::memory;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Field {
@@ -144,7 +145,12 @@ fn coordinates(
     let capacity = if header.symmetric { 2 * entries } else { entries };
     // Two positions and a value.
     if spill.is_none() {
-        memory_for(capacity.saturating_mul(16), "entries").map_err(|error| error.at_line(words.line))?;
+        memory_for(capacity.saturating_mul(16), "entries").map_err(|error| {
+            let left = memory::left_in_words();
+            error.at_line(words.line).with_help(format!(
+                "{left}; `cavi pack` writes them to a file that a fit reads from the disk, and takes no such memory"
+            ))
+        })?;
     }
     // Of a compressed file nobody knows yet whether it holds what it claims.
     let capacity = if words.left().is_some() { capacity } else { capacity.min(1 << 16) };
